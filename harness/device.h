@@ -1,0 +1,76 @@
+// The interface of a device: what runs, verifies, counts and times the variants. There are two, cuda/ and emulator/.
+#pragma once
+
+#include "measurement.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace qkprof {
+
+struct DeviceInfo {
+    std::string id;           // "cuda:0", "emulated"
+    std::string description;  // "NVIDIA H200", "emulated H100-class GPU"
+    Backend backend = Backend::emulated;
+    Limits limits;
+    std::int64_t l2_bytes = 0;
+    std::int64_t memory_bytes = 0;  // free for buffers when the device was opened
+    bool has_clock = false;         // whether times can be measured
+    // Further facts for the profile's context, as name and text: uuid, driver, cuda, clocks.
+    std::vector<std::pair<std::string, std::string>> facts;
+};
+
+// Repeats one call in one cache state and times it.
+class Timing {
+  public:
+    virtual ~Timing() = default;
+    // Seconds per call of one sample.
+    virtual double sample() = 0;
+    // "graph_events" or "events"
+    virtual const char* timer() const = 0;
+};
+
+// One problem's buffers on a device: q filled with the problem's inputs (input.h), the tables built.
+class Workload {
+  public:
+    virtual ~Workload() = default;
+    // Poisons out and scratch with NaN, runs the variant once and compares every element with the reference. A kernel
+    // that faults gives a Verification with `fault`; only a device that is lost throws.
+    virtual Verification verify(const Variant& variant, const Parameters& parameters) = 0;
+    // Launches and traffic of one call in this state. What the device cannot count is present, without a value and with
+    // the reason.
+    virtual Counters count(const Variant& variant, const Parameters& parameters, CacheState state) = 0;
+    // Throws CannotMeasure on a device without a clock.
+    virtual std::unique_ptr<Timing> timing(const Variant& variant, const Parameters& parameters, CacheState state) = 0;
+};
+
+class Device {
+  public:
+    virtual ~Device() = default;
+    virtual const DeviceInfo& info() const = 0;
+    // Allocates and fills the buffers, with `scratch_bytes` for the variants' intermediates. Throws InputError, naming
+    // both sizes, when they do not fit the memory.
+    virtual std::unique_ptr<Workload> load(const Problem& problem, std::int64_t scratch_bytes) = 0;
+    // Bytes that load() would allocate.
+    virtual std::int64_t bytes_needed(const Problem& problem, std::int64_t scratch_bytes) const = 0;
+};
+
+// Opens "emulated", "cuda" (the first) or "cuda:N". Throws InputError for any other word and CannotMeasure, with the
+// reason, for a device that is not there.
+struct EmulatorOptions {
+    std::int64_t l2_bytes = std::int64_t{50} << 20;
+    int multiprocessors = 132;
+};
+std::unique_ptr<Device> open_device(const std::string& id, const EmulatorOptions& emulator = {});
+
+// Each GPU that this build and this machine have as "cuda:N" with its description; and why there is none, if so.
+struct Discovery {
+    std::vector<std::pair<std::string, std::string>> gpus;
+    std::string no_gpu_reason;
+};
+Discovery discover_gpus();
+
+}  // namespace qkprof

@@ -1,0 +1,85 @@
+// What is known of one variant on one problem, device and cache state. Unknown is unknown: a counter without a value
+// says why, and is never 0 or a guess.
+#pragma once
+
+#include "variant.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace qkprof {
+
+// cold: before each call the L2 is made to hold other data, by reading twice its size. warm: the same buffers, called
+// before.
+enum class CacheState : std::uint8_t { cold, warm };
+
+constexpr const char* name_of(CacheState state) { return state == CacheState::cold ? "cold" : "warm"; }
+
+// Where a counter's value comes from: the hardware or the driver; the emulator's exact record of what the kernel asked
+// for; the emulator's model of the caches.
+enum class Source : std::uint8_t { counted, emulated, modelled };
+
+constexpr const char* name_of(Source source) {
+    return source == Source::counted ? "counted" : source == Source::emulated ? "emulated" : "modelled";
+}
+
+struct Counter {
+    std::optional<double> value;  // per call
+    Source source = Source::counted;
+    std::string reason;  // why there is no value
+};
+
+// The counters that a measurement may carry, in the order of display; `qkprof list metrics` prints this table.
+struct Metric {
+    const char* name;
+    const char* unit;
+    const char* meaning;
+};
+const std::vector<Metric>& metrics();
+
+// By the name of the metric.
+using Counters = std::map<std::string, Counter, std::less<>>;
+
+// Where a result is wrong.
+struct WrongElement {
+    std::int64_t batch = 0;
+    std::int64_t position = 0;
+    std::int64_t head = 0;
+    std::int64_t column = 0;
+    double got = 0;
+    double expected = 0;
+};
+
+// The comparison of a whole output with the reference in double (reference.h has the bounds).
+struct Verification {
+    bool correct = false;
+    double error_norm = 0;  // |out - reference| / |reference|, Euclidean; 0 for an empty problem
+    std::int64_t wrong_elements = 0;
+    std::optional<WrongElement> first_wrong;
+    std::string fault;  // what stopped the kernel, where it did not finish; then nothing else is meaningful
+};
+
+struct Measurement {
+    std::string variant;
+    Family family = Family::naive;
+    Problem problem;
+    Parameters parameters;      // all of them
+    Parameters non_standard;    // those that differ from the standard, which enter the name
+    CacheState state = CacheState::warm;
+    std::string refused;        // why the variant does not run this problem; then nothing below is meaningful
+    Verification verification;
+    Declaration declaration;
+    Counters counters;
+    std::vector<std::string> contradictions;  // sentences: what was declared against what was counted
+    std::vector<double> seconds;              // per call, a sample each
+    std::string timer;                        // how the samples were taken: graph_events, events, cupti
+    std::string no_time_reason;               // why there are none
+
+    // <variant>/<BxSxHxD>/<dtype>/<state>, then /<parameter>:<value> for each that is not the standard.
+    std::string name() const;
+};
+
+}  // namespace qkprof
