@@ -22,7 +22,6 @@
 #include "variant.h"
 #include "vocabulary/number.h"
 
-#include <stdexcept>
 #include <string>
 
 namespace qkprof {
@@ -30,11 +29,6 @@ namespace qkprof {
 // Cache hint of a global access. normal: the hardware's default. streaming: used once, evict first. read_only: constant
 // during the kernel (ld.global.nc). keep: constant and wanted again, evict last.
 enum class Cache : std::uint8_t { normal, streaming, read_only, keep };
-
-// A launch that the device refused: bad configuration, no memory, a fault before it.
-struct LaunchError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 struct LaunchConfig {
     const char* kernel = "";        // its name in messages
