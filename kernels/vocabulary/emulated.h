@@ -10,6 +10,7 @@
 
 #define QK_BUILD on_emulator
 #define QK_KERNEL
+#define QK_KERNEL_UP_TO(threads)
 #define QK_DEVICE inline
 
 namespace qkprof::emulator {
