@@ -157,13 +157,14 @@ const Registration registration(
              const Problem& p = request.problem;
              const Plan plan = plan_of(request);
              const std::int64_t warps = plan.blocks * (request.parameter("threads") / 32);
+             const std::int64_t tensor = piecewise_bytes(p, divide_up(p.rows(), plan.tile_rows));
              // Every warp asks for gamma once, and for the tables of the rows that it handles at once.
              const std::int64_t constants =
                  (warps * plan.gamma_accesses + positions_touched(p, plan.rows_per_warp) * plan.table_accesses) *
                  p.gamma_bytes();
              return Declaration{.launches = p.rows() > 0 ? 1 : 0,
-                                .load_bytes = p.tensor_bytes() + constants,
-                                .store_bytes = p.tensor_bytes(),
+                                .load_bytes = tensor + constants,
+                                .store_bytes = tensor,
                                 .shared_bytes = p.rows() > 0 ? plan.shared_bytes : 0};
          },
      .scratch_bytes = {},

@@ -83,53 +83,53 @@ void for_layout(const Request& request, F f) {
 }
 
 const Registration registration(
-    this_backend, {.name = "fused_tile_shared",
-                   .family = Family::shared_memory,
-                   .hypothesis = "asynchronous copies several stages ahead hide more latency than many short blocks",
-                   .parameters = {{"threads", "threads a block", 256, {64, 128, 256, 512}},
-                                  {"stages", "tiles in flight and in use", 3, {2, 3, 4}},
-                                  {"tiles", "tiles a block walks over", 8, {2, 4, 8, 16, 32}}},
-                   .refuses =
-                       [](const Request& request) {
-                           return first_reason({refuse_head_dim(request.problem), refuse_alignment(request.problem, 16),
-                                                refuse_shared_bytes(request, shared_bytes(request))});
-                       },
-                   .declare =
-                       [](const Request& request) {
-                           const Problem& p = request.problem;
-                           Declaration declared{.launches = p.rows() > 0 ? 1 : 0,
-                                                .load_bytes = 0,
-                                                .store_bytes = piecewise_bytes(p, 2 * p.rows()),
-                                                .shared_bytes = p.rows() > 0 ? shared_bytes(request) : 0};
-                           for_layout(request, [&](auto layout, std::int64_t blocks) {
-                               using L = decltype(layout);
-                               // Every warp asks for gamma once, and in each tile for the tables of its rows; a lane's
-                               // floats of a table take `table_accesses`, each of which touches every sector.
-                               const std::int64_t warps = blocks * (request.parameter("threads") / 32);
-                               declared.load_bytes = p.tensor_bytes() + (warps + positions_touched(p, L::rows)) *
-                                                                            p.gamma_bytes() * L::table_accesses;
-                           });
-                           return declared;
-                       },
-                   .scratch_bytes = {},
-                   .persisting_bytes = {},
-                   .run =
-                       [](const Call& call) {
-                           const Request& request = call.request;
-                           LaunchConfig config = {.kernel = "fused_tile_shared",
-                                                  .blocks = 0,
-                                                  .threads = request.parameter("threads"),
-                                                  .shared_bytes = shared_bytes(request)};
-                           for_layout(request, [&](auto, std::int64_t blocks) { config.blocks = blocks; });
-                           for_compiled(request.problem, [&](auto compiled) {
-                               using C = decltype(compiled);
-                               for_value<2, 3, 4>(request.parameter("stages"), [&](auto stages) {
-                                   launch(call.stream, config,
-                                          fused_tile_shared_kernel<typename C::type, C::head_dim, stages()>,
-                                          arguments_of(call), request.parameter("tiles"));
-                               });
-                           });
-                       }});
+    this_backend,
+    {.name = "fused_tile_shared",
+     .family = Family::shared_memory,
+     .hypothesis = "asynchronous copies several stages ahead hide more latency than many short blocks",
+     .parameters = {{"threads", "threads a block", 256, {64, 128, 256, 512}},
+                    {"stages", "tiles in flight and in use", 3, {2, 3, 4}},
+                    {"tiles", "tiles a block walks over", 8, {2, 4, 8, 16, 32}}},
+     .refuses =
+         [](const Request& request) {
+             return first_reason({refuse_head_dim(request.problem), refuse_alignment(request.problem, 16),
+                                  refuse_shared_bytes(request, shared_bytes(request))});
+         },
+     .declare =
+         [](const Request& request) {
+             const Problem& p = request.problem;
+             Declaration declared{.launches = p.rows() > 0 ? 1 : 0,
+                                  .load_bytes = 0,
+                                  .store_bytes = piecewise_bytes(p, 2 * p.rows()),
+                                  .shared_bytes = p.rows() > 0 ? shared_bytes(request) : 0};
+             for_layout(request, [&](auto layout, std::int64_t blocks) {
+                 using L = decltype(layout);
+                 // Every warp asks for gamma once, and in each tile for the tables of its rows; a lane's
+                 // floats of a table take `table_accesses`, each of which touches every sector.
+                 const std::int64_t warps = blocks * (request.parameter("threads") / 32);
+                 declared.load_bytes = piecewise_bytes(p, 2 * p.rows()) +
+                                       (warps + positions_touched(p, L::rows)) * p.gamma_bytes() * L::table_accesses;
+             });
+             return declared;
+         },
+     .scratch_bytes = {},
+     .persisting_bytes = {},
+     .run =
+         [](const Call& call) {
+             const Request& request = call.request;
+             LaunchConfig config = {.kernel = "fused_tile_shared",
+                                    .blocks = 0,
+                                    .threads = request.parameter("threads"),
+                                    .shared_bytes = shared_bytes(request)};
+             for_layout(request, [&](auto, std::int64_t blocks) { config.blocks = blocks; });
+             for_compiled(request.problem, [&](auto compiled) {
+                 using C = decltype(compiled);
+                 for_value<2, 3, 4>(request.parameter("stages"), [&](auto stages) {
+                     launch(call.stream, config, fused_tile_shared_kernel<typename C::type, C::head_dim, stages()>,
+                            arguments_of(call), request.parameter("tiles"));
+                 });
+             });
+         }});
 
 }  // namespace
 }  // namespace qkprof::inline QK_BUILD
