@@ -37,8 +37,9 @@ class Timing {
 class Workload {
   public:
     virtual ~Workload() = default;
-    // Poisons out and scratch with NaN, runs the variant once and compares every element with the reference. A kernel
-    // that faults gives a Verification with `fault`; only a device that is lost throws.
+    // Poisons out and scratch with NaN, runs the variant once and compares every element with the reference (a
+    // ceiling's with q: it copies). A kernel that faults gives a Verification with `fault`; only a device that is lost
+    // throws.
     virtual Verification verify(const Variant& variant, const Parameters& parameters) = 0;
     // Launches and traffic of one call in this state. What the device cannot count is present, without a value and with
     // the reason.

@@ -1,5 +1,5 @@
-// The errors that end a command, each with its exit code (the README lists the codes). Their text is a sentence: what is
-// wrong, where, and what to do.
+// The errors that end a command, each with its exit code (the README lists the codes). Their text is a sentence: what
+// is wrong, where, and what to do.
 #pragma once
 
 #include <stdexcept>
@@ -8,8 +8,8 @@ namespace qkprof {
 
 enum class Exit : int {
     passed = 0,
-    failed = 1,          // a regression, a refuted claim, a declaration that the counts contradict
-    bad_input = 2,       // usage or input
+    failed = 1,     // a regression, a refuted claim, a declaration that the counts contradict
+    bad_input = 2,  // usage or input
     inconclusive = 3,
     cannot_measure = 4,  // what was asked for cannot be had on this machine
     wrong_result = 5     // a kernel computed something else than the reference

@@ -66,15 +66,16 @@ struct Measurement {
     std::string variant;
     Family family = Family::naive;
     Problem problem;
-    Parameters parameters;      // all of them
-    Parameters non_standard;    // those that differ from the standard, which enter the name
+    Parameters parameters;    // all of them
+    Parameters non_standard;  // those that differ from the standard, which enter the name
     CacheState state = CacheState::warm;
-    std::string refused;        // why the variant does not run this problem; then nothing below is meaningful
+    std::string refused;  // why the variant does not run this problem; then nothing below is meaningful
     Verification verification;
     Declaration declaration;
     Counters counters;
     std::vector<std::string> contradictions;  // sentences: what was declared against what was counted
     std::vector<double> seconds;              // per call, a sample each
+    std::vector<double> host_seconds;         // CPU time of the host for each sample, set-up of the sample included
     std::string timer;                        // how the samples were taken: graph_events, events, cupti
     std::string no_time_reason;               // why there are none
 

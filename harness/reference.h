@@ -91,6 +91,25 @@ QK_ANYWHERE void compare_row(const T* q, const T* out, const float* gamma, const
     }
 }
 
+// The same for a ceiling, which copies: `out` must equal q to the bit.
+template <class T>
+QK_ANYWHERE void compare_copied_row(const T* q, const T* out, std::int64_t head_dim, std::int64_t row,
+                                    Comparison& comparison) {
+    for (std::int64_t column = 0; column < head_dim; ++column) {
+        const double expected = to_float(q[column]);
+        const double difference = static_cast<double>(to_float(out[column])) - expected;
+        comparison.squared_error += difference * difference;
+        comparison.squared_reference += expected * expected;
+        if (difference != 0) {  // true of NaN
+            ++comparison.wrong;
+            const std::int64_t index = row * head_dim + column;
+            if (comparison.first_wrong < 0 || index < comparison.first_wrong) {
+                comparison.first_wrong = index;
+            }
+        }
+    }
+}
+
 // The verdict of a whole comparison. `got` and `expected` are those of comparison.first_wrong, if there is one.
 Verification conclude(const Problem& problem, const Comparison& comparison, double got, double expected);
 
@@ -98,5 +117,8 @@ Verification conclude(const Problem& problem, const Comparison& comparison, doub
 // q and out: problem.elements() elements of the storage type; tables as Problem lays them out.
 Verification verify_on_host(const Problem& problem, const void* q, const void* out, std::span<const float> gamma,
                             std::span<const float> cos, std::span<const float> sin);
+
+// The same for a ceiling: compares out with q.
+Verification verify_copy_on_host(const Problem& problem, const void* q, const void* out);
 
 }  // namespace qkprof

@@ -42,9 +42,10 @@ const Registration registration(
                    .declare =
                        [](const Request& request) {
                            const Problem& p = request.problem;
+                           const std::int64_t bytes = divide_up(p.tensor_bytes(), 32) * 32;  // in whole sectors
                            return Declaration{.launches = p.rows() > 0 ? 1 : 0,
-                                              .load_bytes = p.tensor_bytes(),
-                                              .store_bytes = p.tensor_bytes(),
+                                              .load_bytes = bytes,
+                                              .store_bytes = bytes,
                                               .shared_bytes = 0};
                        },
                    .scratch_bytes = {},

@@ -1,0 +1,39 @@
+#include "measurement.h"
+
+#include <fmt/format.h>
+
+namespace qkprof {
+
+const std::vector<Metric>& metrics() {
+    static const std::vector<Metric> all = {
+        {"launches", "kernels", "kernel executions"},
+        {"submissions", "calls", "launch calls of the host: one submission of a graph may execute many kernels"},
+        {"dram_read_bytes", "bytes", "read from device memory"},
+        {"dram_write_bytes", "bytes", "written to device memory"},
+        {"l2_read_sectors", "sectors", "32-byte sectors that the SMs read from the L2"},
+        {"l2_write_sectors", "sectors", "32-byte sectors that the SMs wrote to the L2"},
+        {"global_load_sectors", "sectors",
+         "32-byte sectors that warps asked to load, each access coalesced on its own"},
+        {"global_store_sectors", "sectors",
+         "32-byte sectors that warps asked to store, each access coalesced on its own"},
+        {"shared_wavefronts", "wavefronts", "passes through shared memory, loads and stores"},
+        {"bank_conflicts", "wavefronts", "passes beyond those that conflict-free accesses would take"},
+        {"registers", "registers", "registers a thread of the kernel that uses most"},
+        {"shared_bytes", "bytes", "shared memory of the largest block"},
+        {"compulsory_bytes", "bytes", "q and the tables read once, out written once: the floor"},
+        {"error_norm", "", "|out - reference| / |reference|, Euclidean, over the whole output"},
+        {"copy_fraction", "", "time of `copy` in the same run over this time: 1 is the ceiling"},
+    };
+    return all;
+}
+
+std::string Measurement::name() const {
+    std::string name = fmt::format("{}/{}x{}x{}x{}/{}/{}", variant, problem.batch, problem.sequence, problem.heads,
+                                   problem.head_dim, name_of(problem.dtype), name_of(state));
+    for (const auto& [parameter, value] : non_standard) {
+        name += fmt::format("/{}:{}", parameter, value);
+    }
+    return name;
+}
+
+}  // namespace qkprof
