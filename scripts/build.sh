@@ -12,23 +12,29 @@ build_packages=(g++ cmake ninja-build ccache libbenchmark-dev libcli11-dev nlohm
 
 say() { printf '%s\n' "$*" >&2; }
 
-# Only one at a time may install, configure and build: the others wait.
-lock_build() {
+# lock NAME: only one process at a time goes on, the others wait; until unlock NAME, or its end.
+declare -A locks=()
+lock() {
+    local descriptor
     mkdir -p "$build"
-    exec {build_lock}>"$build/lock"
-    if ! flock --nonblock "$build_lock"; then
-        say "Waiting for another build in $build to end."
-        flock "$build_lock"
+    exec {descriptor}>"$build/$1.lock"
+    if ! flock --nonblock "$descriptor"; then
+        say "Waiting for another $1 in $build to end."
+        flock "$descriptor"
     fi
+    locks[$1]=$descriptor
 }
 
-unlock_build() { exec {build_lock}>&-; }
+unlock() {
+    local descriptor=${locks[$1]}
+    flock --unlock "$descriptor"
+    exec {descriptor}>&-
+}
 
 # Says on stderr what runs, from the moment that it takes longer than two seconds: on a terminal in one line that is
 # redrawn with ninja's count, elsewhere once a minute. Ends with this script, however that ends.
 watch_step() {
     local what=$1 log=$2 seconds=0 count
-    exec {build_lock}>&-
     while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
         ((++seconds))
         count=$(grep -aoE '^\[[0-9]+/[0-9]+\]' "$log" 2>/dev/null | tail -n 1) || true

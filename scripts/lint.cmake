@@ -1,13 +1,13 @@
-# The target `lint`: clang-format, shellcheck, and clang-tidy on every C++ source, each an edge of the build with a stamp, so
-# that they run in parallel and only on what changed. The tools are looked up when the target is built: scripts/test
-# installs them, and scripts/run has no use for them. Expects EMULATED_SOURCES, HARNESS_SOURCES and CLI_SOURCES.
+# The checks of the sources, each an edge of the build with a stamp, so that they run in parallel and only on what changed:
+# lint_clang is clang-format and clang-tidy on every C++ source, lint_shell is shellcheck. The tools are looked up when
+# a target is built: scripts/test installs them, and scripts/run has no use for them. Included by CMakeLists.txt at the
+# top, whose lists of sources it takes.
 
-set(LINT_STAMPS)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lint)
 
-# add_lint(name COMMAND command... DEPENDS file...)
-function(add_lint name)
-  cmake_parse_arguments(PARSE_ARGV 1 lint "" "" "COMMAND;DEPENDS")
+# add_lint(target name COMMAND command... DEPENDS file...): adds a check to the target.
+function(add_lint target name)
+  cmake_parse_arguments(PARSE_ARGV 2 lint "" "" "COMMAND;DEPENDS")
   set(stamp ${CMAKE_BINARY_DIR}/lint/${name}.stamp)
   add_custom_command(OUTPUT ${stamp}
     COMMAND ${lint_COMMAND}
@@ -16,12 +16,12 @@ function(add_lint name)
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     COMMENT "Checking ${name}"
     VERBATIM)
-  set(LINT_STAMPS ${LINT_STAMPS} ${stamp} PARENT_SCOPE)
+  set_property(GLOBAL APPEND PROPERTY ${target}_stamps ${stamp})
 endfunction()
 
 file(GLOB_RECURSE FORMATTED CONFIGURE_DEPENDS
   kernels/*.h kernels/*.cpp kernels/*.cu harness/*.h harness/*.cpp harness/*.cu tests/*.h tests/*.cpp tests/*.cu)
-add_lint(format COMMAND clang-format --dry-run -Werror ${FORMATTED} DEPENDS ${FORMATTED} .clang-format)
+add_lint(lint_clang format COMMAND clang-format --dry-run -Werror ${FORMATTED} DEPENDS ${FORMATTED} .clang-format)
 
 file(GLOB SCRIPTS CONFIGURE_DEPENDS scripts/* .ci/*)
 set(SHELL_SCRIPTS)
@@ -31,7 +31,7 @@ foreach(script ${SCRIPTS})
     list(APPEND SHELL_SCRIPTS ${script})
   endif()
 endforeach()
-add_lint(shell COMMAND shellcheck --external-sources ${SHELL_SCRIPTS} DEPENDS ${SHELL_SCRIPTS})
+add_lint(lint_shell shell COMMAND shellcheck --external-sources ${SHELL_SCRIPTS} DEPENDS ${SHELL_SCRIPTS})
 
 # A kernel is checked as the host compiler sees it, through its emulated wrapper; no clang-tidy of Debian 12 reads this
 # CUDA. A change of a kernels header checks everything again, one of the harness leaves the kernels alone.
@@ -39,7 +39,7 @@ file(GLOB_RECURSE KERNEL_HEADERS CONFIGURE_DEPENDS kernels/*.h)
 file(GLOB_RECURSE HARNESS_HEADERS CONFIGURE_DEPENDS harness/*.h tests/*.h)
 foreach(kernel ${KERNEL_SOURCES})
   get_filename_component(name ${kernel} NAME_WE)
-  add_lint(kernels_${name}
+  add_lint(lint_clang kernels_${name}
     COMMAND clang-tidy --quiet -p ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/emulated_kernels/${name}.cpp
     DEPENDS ${kernel} ${KERNEL_HEADERS} .clang-tidy)
 endforeach()
@@ -52,9 +52,12 @@ list(FILTER CUDA_HOST_SOURCES INCLUDE REGEX "\\.cpp$")
 foreach(source ${HARNESS_SOURCES} ${CUDA_HOST_SOURCES} ${CLI_SOURCES} ${TEST_SOURCES})
   file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${source})
   string(REPLACE "/" "_" name ${name})
-  add_lint(${name}
+  add_lint(lint_clang ${name}
     COMMAND clang-tidy --quiet -p ${CMAKE_BINARY_DIR} ${source}
     DEPENDS ${source} ${KERNEL_HEADERS} ${HARNESS_HEADERS} .clang-tidy)
 endforeach()
 
-add_custom_target(lint DEPENDS ${LINT_STAMPS})
+foreach(target lint_clang lint_shell)
+  get_property(stamps GLOBAL PROPERTY ${target}_stamps)
+  add_custom_target(${target} DEPENDS ${stamps})
+endforeach()
