@@ -34,9 +34,10 @@ unlock() {
 # Says on stderr what runs, from the moment that it takes longer than two seconds: on a terminal in one line that is
 # redrawn with ninja's count, elsewhere once a minute. Ends with this script, however that ends.
 watch_step() {
-    local what=$1 log=$2 seconds=0 count
-    while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
-        ((++seconds))
+    local what=$1 log=$2 seconds=0 count never
+    exec {never}<> <(:) # a pipe that nobody writes to: a sleep without a process that would outlive the watcher
+    while kill -0 $$ 2>/dev/null; do
+        read -rt 1 -u "$never" || ((++seconds))
         count=$(grep -aoE '^\[[0-9]+/[0-9]+\]' "$log" 2>/dev/null | tail -n 1) || true
         if [[ -t 2 ]]; then
             ((seconds < 2)) || printf '\r%s ... %s\033[K' "$what" "$count" >&2
@@ -63,7 +64,7 @@ step() {
     if ((status != 0)); then
         # ninja goes on with what it had begun: what failed may stand well before the end.
         if grep -q '^FAILED' "$log"; then
-            sed -n '/^FAILED/,$p' "$log" | grep -avE '^\[[0-9]+/[0-9]+\]' | head -n 60 >&2
+            sed -n '/^FAILED/,$p' "$log" | grep -avE '^\[[0-9]+/[0-9]+\]' | head -n 40 | cut -c 1-300 >&2
         else
             tail -n 40 "$log" >&2
         fi
@@ -107,7 +108,7 @@ configure() {
         options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache)
     fi
     options+=("$@")
-    surroundings="$top ${options[*]} CXX=${CXX:-} CXXFLAGS=${CXXFLAGS:-} CUDACXX=${CUDACXX:-}"
+    surroundings="$top ${options[*]} CXX=${CXX:-} CXXFLAGS=${CXXFLAGS:-} LDFLAGS=${LDFLAGS:-} CUDACXX=${CUDACXX:-}"
     surroundings+=" nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)" || true
     if [[ -f $directory/build.ninja && $(cat "$directory/configured" 2>/dev/null) == "$surroundings" ]]; then
         return
