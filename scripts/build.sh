@@ -32,13 +32,13 @@ unlock() {
 }
 
 # Says on stderr what runs, from the moment that it takes longer than two seconds: on a terminal in one line that is
-# redrawn with ninja's count, elsewhere once a minute. Ends with this script, however that ends.
-watch_step() {
+# redrawn with the count of ninja or ctest, elsewhere once a minute. Ends with this script, however that ends.
+watch_log() {
     local what=$1 log=$2 seconds=0 count never
     exec {never}<> <(:) # a pipe that nobody writes to: a sleep without a process that would outlive the watcher
     while kill -0 $$ 2>/dev/null; do
         read -rt 1 -u "$never" || ((++seconds))
-        count=$(grep -aoE '^\[[0-9]+/[0-9]+\]' "$log" 2>/dev/null | tail -n 1) || true
+        count=$(grep -aoE '^ *\[?[0-9]+/[0-9]+[] ]' "$log" 2>/dev/null | tail -n 1 | tr -d '[] ') || true
         if [[ -t 2 ]]; then
             ((seconds < 2)) || printf '\r%s ... %s\033[K' "$what" "$count" >&2
         elif ((seconds % 60 == 2)); then
@@ -47,13 +47,12 @@ watch_step() {
     done
 }
 
-# step WHAT LOG COMMAND...: runs the command with its output in LOG; if it fails, shows the end of the log and where it
-# is, and returns its status.
-step() {
+# quietly WHAT LOG COMMAND...: runs the command with its output in LOG.
+quietly() {
     local what=$1 log=$2 status=0 watcher
     shift 2
     : >"$log"
-    watch_step "$what" "$log" &
+    watch_log "$what" "$log" &
     watcher=$!
     "$@" >"$log" 2>&1 </dev/null || status=$?
     kill "$watcher" 2>/dev/null || true
@@ -61,6 +60,14 @@ step() {
     if [[ -t 2 ]]; then
         printf '\r\033[K' >&2
     fi
+    return "$status"
+}
+
+# step WHAT LOG COMMAND...: runs the command quietly; if it fails, shows what the log says of it and where the log is,
+# and returns its status.
+step() {
+    local what=$1 log=$2 status=0
+    quietly "$@" || status=$?
     if ((status != 0)); then
         # ninja goes on with what it had begun: what failed may stand well before the end.
         if grep -q '^FAILED' "$log"; then
