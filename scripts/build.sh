@@ -71,7 +71,7 @@ step() {
     if ((status != 0)); then
         # ninja goes on with what it had begun: what failed may stand well before the end.
         if grep -q '^FAILED' "$log"; then
-            sed -n '/^FAILED/,$p' "$log" | grep -avE '^\[[0-9]+/[0-9]+\]' | head -n 40 | cut -c 1-300 >&2
+            sed -n '/^FAILED/,$p' "$log" | grep -avE '^\[[0-9]+/[0-9]+\]|^[0-9]+ warnings? generated|^ninja: ' | head -n 40 | cut -c 1-300 >&2
         else
             tail -n 40 "$log" >&2
         fi
