@@ -46,10 +46,11 @@ void fill(const Problem& problem, std::byte* q) {
     }
 }
 
-// A table at a page's start, as an allocator of device memory would place it.
-Mapping on_device(const std::vector<float>& values) {
-    Mapping pages(values.size() * sizeof(float));
-    std::copy(values.begin(), values.end(), reinterpret_cast<float*>(pages.data()));
+// Two arrays, one behind the other, at a page's start, as an allocator of device memory would place them.
+Mapping on_device(const std::vector<float>& first, const std::vector<float>& second = {}) {
+    Mapping pages((first.size() + second.size()) * sizeof(float));
+    auto* end = std::copy(first.begin(), first.end(), reinterpret_cast<float*>(pages.data()));
+    std::copy(second.begin(), second.end(), end);
     return pages;
 }
 
@@ -60,8 +61,7 @@ class EmulatedWorkload : public Workload {
           problem_(problem),
           tables_(build_tables(problem)),
           gamma_(on_device(tables_.gamma)),
-          cos_(on_device(tables_.cos)),
-          sin_(on_device(tables_.sin)),
+          cos_and_sin_(on_device(tables_.cos, tables_.sin)),
           q_pages_(padded()),
           out_pages_(padded()),
           scratch_(static_cast<std::size_t>(scratch_bytes)),
@@ -141,16 +141,13 @@ class EmulatedWorkload : public Workload {
         memory.add("q", q(), bytes, false);
         memory.add("out", out(), bytes, true);
         memory.add("gamma", gamma_.data(), tables_.gamma.size() * sizeof(float), false);
-        memory.add("cos", cos_.data(), tables_.cos.size() * sizeof(float), false);
-        memory.add("sin", sin_.data(), tables_.sin.size() * sizeof(float), false);
+        const auto* cos = reinterpret_cast<const float*>(cos_and_sin_.data());
+        const float* sin = cos + tables_.cos.size();
+        memory.add("cos", cos, tables_.cos.size() * sizeof(float), false);
+        memory.add("sin", sin, tables_.sin.size() * sizeof(float), false);
         memory.add("scratch", scratch_.data(), static_cast<std::uint64_t>(scratch_bytes_), true);
         const Request request = {problem_, parameters, engine_.limits()};
-        const Buffers buffers = {q(),
-                                 out(),
-                                 reinterpret_cast<const float*>(gamma_.data()),
-                                 reinterpret_cast<const float*>(cos_.data()),
-                                 reinterpret_cast<const float*>(sin_.data()),
-                                 scratch_.data()};
+        const Buffers buffers = {q(), out(), reinterpret_cast<const float*>(gamma_.data()), cos, sin, scratch_.data()};
         variant.run(Call{request, buffers, engine_.stream()});
     }
 
@@ -189,8 +186,7 @@ class EmulatedWorkload : public Workload {
     Problem problem_;
     Tables tables_;
     Mapping gamma_;
-    Mapping cos_;
-    Mapping sin_;
+    Mapping cos_and_sin_;
     Mapping q_pages_;
     Mapping out_pages_;
     Mapping scratch_;
