@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,6 +77,11 @@ struct Call {
     const Request& request;
     Buffers buffers;
     Stream stream;
+};
+
+// A launch that the device refused: bad configuration, no memory, a fault before it.
+struct LaunchError : std::runtime_error {
+    using std::runtime_error::runtime_error;
 };
 
 struct Variant {

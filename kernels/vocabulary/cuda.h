@@ -5,6 +5,7 @@
 
 #define QK_BUILD on_cuda
 #define QK_KERNEL __global__
+#define QK_KERNEL_UP_TO(threads) __global__ __launch_bounds__(threads)
 #define QK_DEVICE __device__ __forceinline__
 
 namespace qkprof::inline on_cuda {
