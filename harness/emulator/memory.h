@@ -53,8 +53,6 @@ class GlobalMemory {
         }
         return region.device + offset_;
     }
-    // The device address of a window that need not lie in one region; nothing when it touches none.
-    std::uint64_t window_address(const void* host) const;
 
   private:
     const Region& find(const void* host, std::uint64_t bytes, std::uint64_t alignment, const char* verb) const {
