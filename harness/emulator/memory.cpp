@@ -42,7 +42,8 @@ void GlobalMemory::clear() {
 void GlobalMemory::add(std::string name, const void* host, std::uint64_t bytes, bool writable) {
     constexpr std::uint64_t boundary = 512;
     const auto address = reinterpret_cast<std::uintptr_t>(host);
-    const std::uint64_t device = next_ + address % boundary;
+    const bool adjacent = !regions_.empty() && regions_.back().host + regions_.back().bytes == address;
+    const std::uint64_t device = adjacent ? regions_.back().device + regions_.back().bytes : next_ + address % boundary;
     regions_.push_back({std::move(name), address, bytes, writable, device});
     next_ = (device + bytes + 2 * boundary - 1) / boundary * boundary;
 }

@@ -38,7 +38,8 @@ struct Region {
 class GlobalMemory {
   public:
     void clear();
-    // `host` keeps its distance to a 512-byte boundary on the device.
+    // `host` keeps its distance to a 512-byte boundary on the device, and a buffer right behind the last one stays
+    // there.
     void add(std::string name, const void* host, std::uint64_t bytes, bool writable);
 
     // The device address of `bytes` bytes at `host`, which must lie in one region. Throws Violation naming the regions
