@@ -26,7 +26,8 @@ std::string place(const Site& site) {
 }
 
 bool same(const Site& a, const Site& b) {
-    return a.line() == b.line() && a.column() == b.column() && std::string_view(a.file_name()) == b.file_name();
+    return a.line() == b.line() && a.column() == b.column() &&
+           (a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name());
 }
 
 std::string describe(const Thread& thread) {
