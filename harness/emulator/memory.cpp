@@ -11,12 +11,25 @@
 
 namespace qkprof::emulator {
 
-Mapping::Mapping(std::size_t bytes) : bytes_(bytes == 0 ? 1 : bytes) {
-    void* pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+namespace {
+
+constexpr std::size_t gap = 1 << 20;
+
+constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+}  // namespace
+
+Mapping::Mapping(std::size_t bytes) : bytes_(bytes) {
+    const std::size_t reserved = whole_pages(bytes) + 2 * gap;
+    void* pages = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) {
         throw std::bad_alloc();
     }
-    data_ = static_cast<std::byte*>(pages);
+    data_ = static_cast<std::byte*>(pages) + gap;
+    if (bytes > 0 && mprotect(data_, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) {
+        munmap(pages, reserved);
+        throw std::bad_alloc();
+    }
 }
 
 Mapping::Mapping(Mapping&& other) noexcept
@@ -30,7 +43,7 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
 
 Mapping::~Mapping() {
     if (data_ != nullptr) {
-        munmap(data_, bytes_);
+        munmap(data_ - gap, whole_pages(bytes_) + 2 * gap);
     }
 }
 

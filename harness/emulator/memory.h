@@ -9,7 +9,8 @@
 
 namespace qkprof::emulator {
 
-// Zero-filled pages that take no memory until they are touched; page-aligned. Throws std::bad_alloc.
+// Zero-filled pages that take no memory until they are touched; page-aligned, with a megabyte of nothing on either
+// side, so that no two buffers touch. Throws std::bad_alloc.
 class Mapping {
   public:
     Mapping() = default;
