@@ -92,7 +92,8 @@ std::string error_of(const Measurement& measurement) {
         return "refused: " + measurement.refused;
     }
     if (!v.fault.empty()) {
-        return "fault: " + v.fault;
+        const std::size_t end = v.fault.find_last_not_of('.');
+        return "fault: " + v.fault.substr(0, end == std::string::npos ? 0 : end + 1);
     }
     if (v.correct) {
         return {};
