@@ -9,7 +9,8 @@
 
 namespace qkprof::emulator {
 
-// Zero-filled pages that take no memory until they are touched; page-aligned. Throws std::bad_alloc.
+// Zero-filled pages that take no memory until they are touched; page-aligned, with a megabyte of nothing on either
+// side, so that no two buffers touch. Throws std::bad_alloc.
 class Mapping {
   public:
     Mapping() = default;
@@ -38,7 +39,8 @@ struct Region {
 class GlobalMemory {
   public:
     void clear();
-    // `host` keeps its distance to a 512-byte boundary on the device.
+    // `host` keeps its distance to a 512-byte boundary on the device, and a buffer right behind the last one stays
+    // there.
     void add(std::string name, const void* host, std::uint64_t bytes, bool writable);
     // On the device too it lies right behind the buffer added last.
     void add_behind(std::string name, const void* host, std::uint64_t bytes, bool writable);
