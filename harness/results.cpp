@@ -73,28 +73,26 @@ Counter sum_of(const Measurement& m, const char* first, const char* second, doub
 class Reasons {
   public:
     Cell unknown_cell(const std::string& column, const std::string& reason) {
-        auto& columns = columns_by_reason_[reason];
+        auto known = std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& r) { return r.first == reason; });
+        if (known == reasons_.end()) {
+            known = reasons_.insert(known, {reason, {}});
+        }
+        std::vector<std::string>& columns = known->second;
         if (std::find(columns.begin(), columns.end(), column) == columns.end()) {
             columns.push_back(column);
-        }
-        if (columns.size() == 1) {
-            if (std::find(order_.begin(), order_.end(), reason) == order_.end()) {
-                order_.push_back(reason);
-            }
         }
         return {unknown, Style::faint};
     }
     std::vector<std::string> notes() const {
         std::vector<std::string> notes;
-        for (const std::string& reason : order_) {
-            notes.push_back(fmt::format("- {}: {}", fmt::join(columns_by_reason_.at(reason), ", "), reason));
+        for (const auto& [reason, columns] : reasons_) {
+            notes.push_back(fmt::format("- {}: {}", fmt::join(columns, ", "), reason));
         }
         return notes;
     }
 
   private:
-    std::map<std::string, std::vector<std::string>> columns_by_reason_;
-    std::vector<std::string> order_;
+    std::vector<std::pair<std::string, std::vector<std::string>>> reasons_;  // few, in the order they came up
 };
 
 class ResultsTable {
@@ -206,7 +204,7 @@ class ResultsTable {
         }
         const bool modelled = counter.source == Source::modelled;
         modelled_ = modelled_ || modelled;
-        return {(modelled ? "~" : "") + format_bytes(*counter.value)};
+        return {fmt::format("{}{}", modelled ? "~" : "", format_bytes(*counter.value))};
     }
 
     const Profile& profile_;

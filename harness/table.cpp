@@ -147,7 +147,9 @@ std::string to_markdown(const Table& table) {
 std::string to_csv(const Table& table) {
     std::string text;
     const auto append = [&](std::size_t i, const std::string& field) {
-        text += (i == 0 ? "" : ",") + csv_field(field) + (i + 1 == table.columns.size() ? "\n" : "");
+        text += i == 0 ? "" : ",";
+        text += csv_field(field);
+        text += i + 1 == table.columns.size() ? "\n" : "";
     };
     for (std::size_t i = 0; i < table.columns.size(); ++i) {
         append(i, table.columns[i].title);

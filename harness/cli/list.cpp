@@ -39,10 +39,10 @@ Table list_variants() {
         }
         rows.push_back({{variant.name},
                         {name_of(variant.family)},
-                        {fmt::format("{}", fmt::join(parameters, " "))},
-                        {variant.hypothesis}});
+                        {variant.hypothesis},
+                        {fmt::format("{}", fmt::join(parameters, " "))}});
     }
-    Table table = one_section({{"variant"}, {"family"}, {"parameters"}, {"hypothesis"}}, std::move(rows));
+    Table table = one_section({{"variant"}, {"family"}, {"hypothesis"}, {"parameters"}}, std::move(rows));
     table.notes.emplace_back("[standard value]; others with --sweep parameter=value,value");
     return table;
 }
