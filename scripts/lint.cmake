@@ -45,7 +45,7 @@ foreach(kernel ${KERNEL_SOURCES})
 endforeach()
 file(GLOB TEST_SOURCES CONFIGURE_DEPENDS tests/*.cpp)
 if(NOT QKPROF_WITH_CUDA)
-  list(FILTER TEST_SOURCES EXCLUDE REGEX "/gpu_[^/]*$")  # not compiled, so not known to clang-tidy
+  list(FILTER TEST_SOURCES EXCLUDE REGEX "/(gpu|cuda)_[^/]*$")  # not compiled, so not known to clang-tidy
 endif()
 set(CUDA_HOST_SOURCES ${CUDA_DEVICE_SOURCES})
 list(FILTER CUDA_HOST_SOURCES INCLUDE REGEX "\\.cpp$")
