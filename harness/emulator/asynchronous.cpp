@@ -21,6 +21,7 @@ void Asynchronous::start_block(unsigned threads) {
 }
 
 void Asynchronous::copy(unsigned thread, std::size_t shared, const void* global) {
+    shared_.begin_copy(thread, shared, 16);
     PerThread& own = threads_[thread];
     own.copies.push_back({shared, global, 16, own.copy_groups});
 }
@@ -32,11 +33,13 @@ void Asynchronous::wait_copies(unsigned thread, int pending) {
             return false;
         }
         std::memcpy(shared_.at(copy.shared), copy.from, copy.bytes);
+        shared_.land_copy(order_.now(thread), copy.shared, copy.bytes);
         return true;
     });
 }
 
 void Asynchronous::bulk_store(unsigned thread, void* global, std::size_t shared, unsigned bytes) {
+    shared_.begin_bulk_store(thread, shared, bytes);
     std::memcpy(global, shared_.at(shared), bytes);
     PerThread& own = threads_[thread];
     own.stores.push_back({shared, bytes, own.store_groups});
@@ -48,47 +51,68 @@ void Asynchronous::wait_stores(unsigned thread, int pending) {
                   [&](const Store& store) { return store.group + static_cast<unsigned>(pending) < own.store_groups; });
 }
 
-Asynchronous::MemoryBarrier& Asynchronous::find(std::size_t offset) {
+Asynchronous::MemoryBarrier& Asynchronous::find(unsigned thread, std::size_t offset) {
     for (MemoryBarrier& barrier : barriers_) {
         if (barrier.offset == offset) {
+            if (!order_.before(barrier.initialised, thread)) {
+                throw Violation{
+                    fmt::format("uses the mbarrier at byte {} of shared memory, which thread {} "
+                                "initialised with no barrier in between",
+                                offset, static_cast<unsigned>(barrier.initialised.who))};
+            }
             return barrier;
         }
     }
     throw Violation{fmt::format("uses the mbarrier at byte {} of shared memory, which was not initialised", offset)};
 }
 
-void Asynchronous::initialise(std::size_t barrier, unsigned arrivals) {
-    std::erase_if(barriers_, [&](const MemoryBarrier& old) { return old.offset == barrier; });
-    barriers_.push_back({barrier, arrivals, arrivals, 0, 0, {}});
+void Asynchronous::initialise(unsigned thread, std::size_t barrier, unsigned arrivals) {
+    for (const MemoryBarrier& other : barriers_) {
+        if (other.offset == barrier) {
+            throw Violation{fmt::format("initialises the mbarrier at byte {} of shared memory again", barrier)};
+        }
+    }
+    if (arrivals == 0 || barriers_.size() == most_copy_accessors) {
+        throw Violation{arrivals == 0 ? "initialises an mbarrier for no arrivals"
+                                      : fmt::format("initialises more than {} mbarriers", most_copy_accessors)};
+    }
+    barriers_.push_back({barrier, order_.now(thread), arrivals, arrivals, 0, 0, {}, {}, {}});
 }
 
+// Ends the phase when all have arrived and all bytes are copied.
 void Asynchronous::advance(MemoryBarrier& barrier) {
     if (barrier.missing == 0 && barrier.bytes == 0) {
         ++barrier.phase;
         barrier.missing = barrier.arrivals;
+        learn(barrier.arrived, barrier.arriving);
+        learn(barrier.arrived, {copy_accessor + number_of(barrier), barrier.phase});
+        barrier.arriving.clear();
     }
 }
 
-void Asynchronous::expect(std::size_t barrier, unsigned bytes) {
-    MemoryBarrier& b = find(barrier);
+void Asynchronous::expect(unsigned thread, std::size_t barrier, unsigned bytes) {
+    MemoryBarrier& b = find(thread, barrier);
     if (b.missing == 0) {
         throw Violation{fmt::format("arrives at the mbarrier at byte {} of shared memory more than {} times in a phase",
                                     barrier, b.arrivals)};
     }
+    order_.release(thread, b.arriving);
     b.bytes += bytes;
     --b.missing;
     advance(b);
 }
 
-void Asynchronous::bulk_load(std::size_t shared, const void* global, unsigned bytes, std::size_t barrier) {
-    MemoryBarrier& b = find(barrier);
+void Asynchronous::bulk_load(unsigned thread, std::size_t shared, const void* global, unsigned bytes,
+                             std::size_t barrier) {
+    MemoryBarrier& b = find(thread, barrier);
+    shared_.begin_copy(thread, shared, bytes);
     b.loads.push_back({shared, global, bytes, b.phase});
     b.bytes -= bytes;
     advance(b);
 }
 
-bool Asynchronous::finished(std::size_t barrier, unsigned parity) {
-    MemoryBarrier& b = find(barrier);
+bool Asynchronous::finished(unsigned thread, std::size_t barrier, unsigned parity) {
+    MemoryBarrier& b = find(thread, barrier);
     if (b.phase % 2 == parity) {
         return false;
     }
@@ -97,8 +121,10 @@ bool Asynchronous::finished(std::size_t barrier, unsigned parity) {
             return false;
         }
         std::memcpy(shared_.at(copy.shared), copy.from, copy.bytes);
+        shared_.land_copy(order_.now_of_copies(number_of(b), copy.group + 1), copy.shared, copy.bytes);
         return true;
     });
+    order_.acquire(thread, b.arrived);
     return true;
 }
 

@@ -13,7 +13,7 @@ namespace qkprof::emulator {
 
 class Asynchronous {
   public:
-    explicit Asynchronous(SharedMemory& shared) : shared_(shared) {}
+    Asynchronous(SharedMemory& shared, Order& order) : shared_(shared), order_(order) {}
     void start_block(unsigned threads);
 
     // cp.async: each thread has its groups.
@@ -26,12 +26,13 @@ class Asynchronous {
     void commit_stores(unsigned thread) { ++threads_[thread].store_groups; }
     void wait_stores(unsigned thread, int pending);
 
-    // mbarriers by their offset in shared memory. Throw Violation for one that was not initialised.
-    void initialise(std::size_t barrier, unsigned arrivals);
-    void expect(std::size_t barrier, unsigned bytes);
-    void bulk_load(std::size_t shared, const void* global, unsigned bytes, std::size_t barrier);
-    // Whether the phase of this parity is over; then its bulk copies have landed.
-    bool finished(std::size_t barrier, unsigned parity);
+    // mbarriers by their offset in shared memory. Throw Violation for one that was not initialised before.
+    void initialise(unsigned thread, std::size_t barrier, unsigned arrivals);
+    void expect(unsigned thread, std::size_t barrier, unsigned bytes);
+    void bulk_load(unsigned thread, std::size_t shared, const void* global, unsigned bytes, std::size_t barrier);
+    // Whether the phase of this parity is over; then its bulk copies have landed and the thread knows of all that
+    // happened before its arrivals.
+    bool finished(unsigned thread, std::size_t barrier, unsigned parity);
 
     // What the barrier's phase waits for.
     std::string describe(std::size_t barrier) const;
@@ -59,17 +60,24 @@ class Asynchronous {
     };
     struct MemoryBarrier {
         std::size_t offset;
+        Stamp initialised;
         unsigned arrivals;        // a phase
         unsigned missing;         // arrivals of this phase
         std::int64_t bytes;       // expected and not yet copied
         unsigned phase;           // the one that is not over
         std::vector<Copy> loads;  // that have not landed
+        Knowledge arriving;       // of those that arrived in this phase
+        Knowledge arrived;        // in the phases that are over
     };
 
-    MemoryBarrier& find(std::size_t offset);
+    MemoryBarrier& find(unsigned thread, std::size_t offset);
+    unsigned number_of(const MemoryBarrier& barrier) const {
+        return static_cast<unsigned>(&barrier - barriers_.data());
+    }
     void advance(MemoryBarrier& barrier);
 
     SharedMemory& shared_;
+    Order& order_;
     std::vector<PerThread> threads_;
     std::vector<MemoryBarrier> barriers_;
 };

@@ -1,72 +1,30 @@
 #include "emulated_device.h"
 
+#include "buffers.h"
 #include "engine.h"
 #include "error.h"
-#include "input.h"
-#include "reference.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 namespace qkprof {
 namespace {
 
 using emulator::Engine;
-using emulator::Mapping;
-
-constexpr std::int64_t boundary = 256;
 
 std::int64_t physical_bytes() {
     return static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::int64_t>(sysconf(_SC_PAGE_SIZE));
 }
 
-template <class T>
-void fill(const Problem& problem, std::byte* q) {
-    auto* elements = reinterpret_cast<T*>(q);
-    for (std::int64_t i = 0; i < problem.elements(); ++i) {
-        elements[i] = from_float<T>(input_value(problem.seed, static_cast<std::uint64_t>(i)));
-    }
-}
-
-void fill(const Problem& problem, std::byte* q) {
-    switch (problem.dtype) {
-        case DataType::f32:
-            return fill<float>(problem, q);
-        case DataType::bf16:
-            return fill<bf16>(problem, q);
-        case DataType::f16:
-            return fill<f16>(problem, q);
-    }
-}
-
-// Two arrays, one behind the other, at a page's start, as an allocator of device memory would place them.
-Mapping on_device(const std::vector<float>& first, const std::vector<float>& second = {}) {
-    Mapping pages((first.size() + second.size()) * sizeof(float));
-    auto* end = std::copy(first.begin(), first.end(), reinterpret_cast<float*>(pages.data()));
-    std::copy(second.begin(), second.end(), end);
-    return pages;
-}
-
 class EmulatedWorkload : public Workload {
   public:
     EmulatedWorkload(Engine& engine, const Problem& problem, std::int64_t scratch_bytes)
-        : engine_(engine),
-          problem_(problem),
-          tables_(build_tables(problem)),
-          gamma_(on_device(tables_.gamma)),
-          cos_and_sin_(on_device(tables_.cos, tables_.sin)),
-          q_pages_(padded()),
-          out_pages_(padded()),
-          scratch_(static_cast<std::size_t>(scratch_bytes)),
-          scratch_bytes_(scratch_bytes) {
-        fill(problem_, q());
+        : engine_(engine), buffers_(problem, scratch_bytes) {
+        buffers_.fill(0, problem.rows());
     }
 
     Verification verify(const Variant& variant, const Parameters& parameters) override {
@@ -78,8 +36,17 @@ class EmulatedWorkload : public Workload {
         if (!results.verification.fault.empty()) {
             return unknown("the kernel did not finish: " + results.verification.fault);
         }
-        return counters_of(results.cold);
-        (void)state;
+        if (state == CacheState::cold) {
+            return counters_of(results.cold);
+        }
+        if (!results.warm) {
+            if (engine_.launches_ever() != results.caches_of) {
+                engine_.caches().displace();
+                run(variant, parameters);
+            }
+            results.warm = run(variant, parameters);
+        }
+        return counters_of(*results.warm);
     }
 
     std::unique_ptr<Timing> timing(const Variant&, const Parameters&, CacheState) override {
@@ -87,18 +54,19 @@ class EmulatedWorkload : public Workload {
     }
 
   private:
+    // Of one call.
+    struct Counted {
+        emulator::Totals asked;
+        emulator::Traffic moved;
+    };
     // What is remembered of one variant with its parameters.
     struct Results {
         Verification verification;
-        emulator::Totals cold;
+        Counted cold;
+        std::optional<Counted> warm;
+        std::int64_t caches_of = 0;  // Engine::launches_ever() after the cold run
     };
     using Key = std::pair<std::string, Parameters>;
-
-    std::size_t padded() const {
-        return static_cast<std::size_t>(problem_.tensor_bytes() + problem_.offset * problem_.element_bytes());
-    }
-    std::byte* q() const { return q_pages_.data() + problem_.offset * problem_.element_bytes(); }
-    std::byte* out() const { return out_pages_.data() + problem_.offset * problem_.element_bytes(); }
 
     Results& results_of(const Variant& variant, const Parameters& parameters) {
         const auto [found, fresh] = results_.try_emplace(Key(variant.name, parameters));
@@ -114,13 +82,12 @@ class EmulatedWorkload : public Workload {
     }
 
     Results run_and_compare(const Variant& variant, const Parameters& parameters) {
-        std::memset(out(), 0xff, static_cast<std::size_t>(problem_.tensor_bytes()));
-        std::memset(scratch_.data(), 0xff, static_cast<std::size_t>(scratch_bytes_));
+        buffers_.poison();
         Results results;
         try {
-            engine_.reset_totals();
-            run(variant, parameters);
-            results.cold = engine_.totals();
+            engine_.caches().displace();
+            results.cold = run(variant, parameters);
+            results.caches_of = engine_.launches_ever();
         } catch (const emulator::Fault& fault) {
             results.verification.fault = fault.what();
             return results;
@@ -128,30 +95,22 @@ class EmulatedWorkload : public Workload {
             results.verification.fault = refused.what();
             return results;
         }
-        results.verification = variant.family == Family::ceiling
-                                   ? verify_copy_on_host(problem_, q(), out())
-                                   : verify_on_host(problem_, q(), out(), tables_.gamma, tables_.cos, tables_.sin);
+        results.verification = buffers_.compare(variant.family);
         return results;
     }
 
-    void run(const Variant& variant, const Parameters& parameters) {
-        const auto bytes = static_cast<std::uint64_t>(problem_.tensor_bytes());
-        emulator::GlobalMemory& memory = engine_.memory();
-        memory.clear();
-        memory.add("q", q(), bytes, false);
-        memory.add("out", out(), bytes, true);
-        memory.add("gamma", gamma_.data(), tables_.gamma.size() * sizeof(float), false);
-        const auto* cos = reinterpret_cast<const float*>(cos_and_sin_.data());
-        const float* sin = cos + tables_.cos.size();
-        memory.add("cos", cos, tables_.cos.size() * sizeof(float), false);
-        memory.add("sin", sin, tables_.sin.size() * sizeof(float), false);
-        memory.add("scratch", scratch_.data(), static_cast<std::uint64_t>(scratch_bytes_), true);
-        const Request request = {problem_, parameters, engine_.limits()};
-        const Buffers buffers = {q(), out(), reinterpret_cast<const float*>(gamma_.data()), cos, sin, scratch_.data()};
-        variant.run(Call{request, buffers, engine_.stream()});
+    // One call, with the caches as they are.
+    Counted run(const Variant& variant, const Parameters& parameters) {
+        buffers_.enter(engine_.memory());
+        const Request request = {buffers_.problem(), parameters, engine_.limits()};
+        engine_.reset_totals();
+        engine_.caches().reset_traffic();
+        variant.run(Call{request, buffers_.addresses(), engine_.stream()});
+        return {engine_.totals(), engine_.caches().traffic()};
     }
 
-    Counters counters_of(const emulator::Totals& totals) const {
+    Counters counters_of(const Counted& counted) const {
+        const auto& [totals, traffic] = counted;
         const auto known = [](std::int64_t value, Source source) {
             return Counter{static_cast<double>(value), source, {}};
         };
@@ -163,7 +122,11 @@ class EmulatedWorkload : public Workload {
         counters["shared_wavefronts"] = known(totals.shared_wavefronts, Source::emulated);
         counters["bank_conflicts"] = known(totals.bank_conflicts, Source::emulated);
         counters["shared_bytes"] = known(totals.shared_bytes, Source::emulated);
-        counters["compulsory_bytes"] = known(problem_.compulsory_bytes(), Source::emulated);
+        counters["l2_read_sectors"] = known(traffic.l2_read_sectors, Source::modelled);
+        counters["l2_write_sectors"] = known(traffic.l2_write_sectors, Source::modelled);
+        counters["dram_read_bytes"] = known(traffic.dram_read_bytes, Source::modelled);
+        counters["dram_write_bytes"] = known(traffic.dram_write_bytes, Source::modelled);
+        counters["compulsory_bytes"] = known(buffers_.problem().compulsory_bytes(), Source::emulated);
         counters["registers"] = {{}, Source::emulated, "the emulated device runs code of the host compiler"};
         return counters;
     }
@@ -183,14 +146,7 @@ class EmulatedWorkload : public Workload {
     }
 
     Engine& engine_;
-    Problem problem_;
-    Tables tables_;
-    Mapping gamma_;
-    Mapping cos_and_sin_;
-    Mapping q_pages_;
-    Mapping out_pages_;
-    Mapping scratch_;
-    std::int64_t scratch_bytes_;
+    emulator::ProblemBuffers buffers_;
     std::map<Key, Results> results_;
 };
 
@@ -221,8 +177,7 @@ class EmulatedDevice : public Device {
     }
 
     std::int64_t bytes_needed(const Problem& problem, std::int64_t scratch_bytes) const override {
-        const std::int64_t tensor = problem.tensor_bytes() + problem.offset * problem.element_bytes();
-        return 2 * tensor + problem.gamma_bytes() + 2 * problem.table_bytes() + scratch_bytes;
+        return emulator::ProblemBuffers::bytes_needed(problem, scratch_bytes);
     }
 
   private:

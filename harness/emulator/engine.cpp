@@ -26,7 +26,8 @@ std::string place(const Site& site) {
 }
 
 bool same(const Site& a, const Site& b) {
-    return a.line() == b.line() && a.column() == b.column() && std::string_view(a.file_name()) == b.file_name();
+    return a.line() == b.line() && a.column() == b.column() &&
+           (a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name());
 }
 
 std::string describe(const Thread& thread) {
@@ -52,7 +53,9 @@ Engine::Engine(const EmulatorOptions& options)
     : limits_{.multiprocessors = options.multiprocessors,
               .shared_bytes_per_block = static_cast<std::int64_t>(most_shared_bytes),
               .persisting_l2_bytes = options.l2_bytes / 8 * 5},  // the share that an H200 grants
-      asynchronous_(shared_),
+      caches_(options.l2_bytes, options.multiprocessors),
+      shared_(order_),
+      asynchronous_(shared_, order_),
       fibers_([this](unsigned index) { run_thread(index); }) {
     fibers_.after = [this](unsigned) { return next_thread(); };
 }
@@ -90,9 +93,11 @@ void Engine::run_grid(const LaunchConfig& config, const std::function<void()>& b
     }
     check(config);
     ++totals_.launches;
+    ++launches_ever_;
     totals_.shared_bytes = std::max(totals_.shared_bytes, config.shared_bytes);
     config_ = config;
     body_ = &body;
+    start_caches(config);
     const auto threads = static_cast<unsigned>(config.threads);
     fibers_.require(threads);
     threads_.assign(threads, {});
@@ -103,7 +108,30 @@ void Engine::run_grid(const LaunchConfig& config, const std::function<void()>& b
     }
 }
 
+void Engine::start_caches(const LaunchConfig& config) {
+    if (config.persisting_bytes == 0) {
+        caches_.start_launch(config.shared_bytes, 0, 0);
+        return;
+    }
+    // The window may span neighbouring buffers.
+    const auto bytes = static_cast<std::uint64_t>(config.persisting_bytes);
+    const auto* first = static_cast<const std::byte*>(config.persisting);
+    try {
+        const std::uint64_t window = memory_.load_address(first, 1, 1);
+        if (memory_.load_address(first + bytes - 1, 1, 1) != window + bytes - 1) {
+            throw Violation{"spans buffers that are not neighbours"};
+        }
+        caches_.start_launch(config.shared_bytes, window, bytes);
+    } catch (const Violation&) {
+        throw LaunchError(fmt::format(
+            "The launch of {} was refused: the {} bytes that the L2 is asked to keep are not in the call's buffers.",
+            config.kernel, bytes));
+    }
+}
+
 void Engine::run_block(std::int64_t block) {
+    block_ = block;
+    order_.start_block(static_cast<unsigned>(threads_.size()));
     shared_.start_block(static_cast<std::size_t>(config_.shared_bytes));
     asynchronous_.start_block(static_cast<unsigned>(threads_.size()));
     for (unsigned i = 0; i < threads_.size(); ++i) {
@@ -139,6 +167,9 @@ void Engine::run_block(std::int64_t block) {
                 explain_deadlock();
             }
         }
+    } catch (const Violation& violation) {  // found when a barrier was released
+        abandon_block();
+        throw fault(threads_[0], violation.what);
     } catch (...) {
         abandon_block();
         throw;
@@ -236,6 +267,9 @@ bool Engine::release_warp(Warp& warp) {
             lanes[i].value = values[lanes[i].source];
         }
     }
+    if (lanes[0].wait == Wait::warp_barrier) {
+        order_.warp_barrier(warp.first / 32);
+    }
     for (unsigned i = 0; i < 32; ++i) {
         lanes[i].wait = Wait::nothing;
     }
@@ -247,7 +281,7 @@ bool Engine::release_warp(Warp& warp) {
 bool Engine::release_mbarriers(Warp& warp) {
     for (std::uint32_t lanes = warp.at_mbarrier; lanes != 0; lanes &= lanes - 1) {
         Thread& thread = threads_[warp.first + static_cast<unsigned>(std::countr_zero(lanes))];
-        if (asynchronous_.finished(thread.mbarrier, thread.parity)) {
+        if (asynchronous_.finished(thread.thread, thread.mbarrier, thread.parity)) {
             const std::uint32_t lane = lanes & -lanes;
             thread.wait = Wait::nothing;
             warp.at_mbarrier &= ~lane;
@@ -264,6 +298,7 @@ void Engine::release_block() {
             explain_deadlock();
         }
     }
+    order_.block_barrier();
     for (Warp& warp : warps_) {
         flush(warp);
         warp.at_block = 0;
@@ -336,16 +371,30 @@ void Engine::count(const WarpAccess& access) {
     }
     std::array<LinePart, 32> parts;  // NOLINT: lines_of fills what is read
     const unsigned lines = lines_of(access, parts);
-    std::int64_t sectors = 0;
     for (unsigned i = 0; i < lines; ++i) {
-        sectors += std::popcount(parts[i].sectors());
+        count_line(parts[i], access.kind, access.path);
     }
-    (access.kind == Access::global_load ? totals_.load_sectors : totals_.store_sectors) += sectors;
 }
 
-void Engine::count_bulk(std::uint64_t device, unsigned bytes, bool load) {
-    const auto sectors = static_cast<std::int64_t>((device + bytes - 1) / sector_bytes - device / sector_bytes + 1);
-    (load ? totals_.load_sectors : totals_.store_sectors) += sectors;
+// A bulk copy asks for each sector of its piece once.
+void Engine::count_bulk(std::uint64_t device, unsigned bytes, Access kind) {
+    const std::uint64_t end = device + bytes;
+    for (std::uint64_t line = device / line_bytes; line * line_bytes < end; ++line) {
+        const std::uint64_t first = std::max(device, line * line_bytes) % line_bytes / 2;
+        const std::uint64_t pairs = (std::min(end, (line + 1) * line_bytes) - line * line_bytes) / 2 - first;
+        count_line({line, ~std::uint64_t{0} >> (64 - pairs) << first}, kind, Path::bypass);
+    }
+}
+
+void Engine::count_line(const LinePart& part, Access kind, Path path) {
+    const int sectors = std::popcount(part.sectors());
+    if (kind == Access::global_load) {
+        totals_.load_sectors += sectors;
+        caches_.load(block_, part, path);
+    } else {
+        totals_.store_sectors += sectors;
+        caches_.store(block_, part, path);
+    }
 }
 
 }  // namespace qkprof::emulator

@@ -4,6 +4,7 @@
 
 #define QKPROF_EMULATED_KERNELS  // the engine implements the emulated vocabulary
 #include "asynchronous.h"
+#include "cache.h"
 #include "device.h"
 #include "fault.h"
 #include "fibers.h"
@@ -63,8 +64,11 @@ class Engine {
 
     Stream stream() { return {this}; }
     GlobalMemory& memory() { return memory_; }
+    CacheModel& caches() { return caches_; }
     const Totals& totals() const { return totals_; }
     void reset_totals() { totals_ = {}; }
+    // Since the engine was made: tells whether the caches are as a call left them.
+    std::int64_t launches_ever() const { return launches_ever_; }
     const Limits& limits() const { return limits_; }
 
     // For tests of huge grids: of each launch only blocks first .. last - 1 run.
@@ -98,6 +102,7 @@ class Engine {
 
     void check(const LaunchConfig& config) const;
     static void check_bulk(unsigned bytes);
+    void start_caches(const LaunchConfig& config);
     void run_block(std::int64_t block);
     bool run_warp(Warp& warp);
     void run_lanes(Warp& warp);
@@ -112,7 +117,8 @@ class Engine {
         return *running_;
     }
     void count(const WarpAccess& access);
-    void count_bulk(std::uint64_t device, unsigned bytes, bool load);
+    void count_bulk(std::uint64_t device, unsigned bytes, Access kind);
+    void count_line(const LinePart& part, Access kind, Path path);
     void flush(Warp& warp);
 
     Fault fault(const Thread& thread, const std::string& what) const;
@@ -121,12 +127,16 @@ class Engine {
 
     Limits limits_;
     GlobalMemory memory_;
+    CacheModel caches_;
     Totals totals_;
+    std::int64_t launches_ever_ = 0;
     std::pair<std::int64_t, std::int64_t> only_ = {0, INT64_MAX};
 
     // Of the running launch and block.
     LaunchConfig config_;
     const std::function<void()>* body_ = nullptr;
+    std::int64_t block_ = 0;
+    Order order_;
     SharedMemory shared_;
     Asynchronous asynchronous_;
     std::vector<Thread> threads_;

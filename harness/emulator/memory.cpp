@@ -48,16 +48,6 @@ void GlobalMemory::add(std::string name, const void* host, std::uint64_t bytes, 
     next_ = (device + bytes + 2 * boundary - 1) / boundary * boundary;
 }
 
-std::uint64_t GlobalMemory::window_address(const void* host) const {
-    const auto address = reinterpret_cast<std::uintptr_t>(host);
-    for (const Region& region : regions_) {
-        if (address - region.host < region.bytes) {
-            return region.device + (address - region.host);
-        }
-    }
-    throw Violation{"asks the L2 to keep memory that is not in a buffer of the call"};
-}
-
 void GlobalMemory::refuse(std::uintptr_t address, std::uint64_t bytes, std::uint64_t alignment,
                           const char* verb) const {
     const Region* nearest = nullptr;

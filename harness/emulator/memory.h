@@ -38,7 +38,8 @@ struct Region {
 class GlobalMemory {
   public:
     void clear();
-    // `host` keeps its distance to a 512-byte boundary on the device, and a buffer right behind the last one stays there.
+    // `host` keeps its distance to a 512-byte boundary on the device, and a buffer right behind the last one stays
+    // there.
     void add(std::string name, const void* host, std::uint64_t bytes, bool writable);
 
     // The device address of `bytes` bytes at `host`, which must lie in one region. Throws Violation naming the regions
@@ -53,8 +54,6 @@ class GlobalMemory {
         }
         return region.device + offset_;
     }
-    // The device address of a window that need not lie in one region; nothing when it touches none.
-    std::uint64_t window_address(const void* host) const;
 
   private:
     const Region& find(const void* host, std::uint64_t bytes, std::uint64_t alignment, const char* verb) const {

@@ -55,6 +55,7 @@ void Engine::global_store(void* to, const void* from, unsigned bytes, Cache hint
 void Engine::shared_load(void* to, const void* from, unsigned bytes, const Site& site) {
     const Thread& thread = at(site);
     const std::size_t offset = shared_.offset(from, bytes, bytes, "loads");
+    shared_.load(thread.thread, offset, bytes);
     copy(to, from, bytes);
     warp_->log.record(thread.thread % 32, place_of(site, bytes, Access::shared_load), Access::shared_load, Path::normal,
                       bytes, offset);
@@ -63,6 +64,7 @@ void Engine::shared_load(void* to, const void* from, unsigned bytes, const Site&
 void Engine::shared_store(void* to, const void* from, unsigned bytes, const Site& site) {
     const Thread& thread = at(site);
     const std::size_t offset = shared_.offset(to, bytes, bytes, "stores");
+    shared_.store(thread.thread, offset, bytes);
     copy(to, from, bytes);
     warp_->log.record(thread.thread % 32, place_of(site, bytes, Access::shared_store), Access::shared_store,
                       Path::normal, bytes, offset);
@@ -100,31 +102,31 @@ void Engine::async_commit(const Site& site) { asynchronous_.commit_copies(at(sit
 void Engine::async_wait(int pending, const Site& site) { asynchronous_.wait_copies(at(site).thread, pending); }
 
 void Engine::mbarrier_initialise(void* barrier, unsigned arrivals, const Site& site) {
-    at(site);
-    asynchronous_.initialise(shared_.offset(barrier, 8, 8, "initialises"), arrivals);
+    const Thread& thread = at(site);
+    asynchronous_.initialise(thread.thread, shared_.offset(barrier, 8, 8, "initialises"), arrivals);
 }
 
 void Engine::mbarrier_expect(void* barrier, unsigned bytes, const Site& site) {
-    at(site);
-    asynchronous_.expect(shared_.offset(barrier, 8, 8, "uses"), bytes);
+    const Thread& thread = at(site);
+    asynchronous_.expect(thread.thread, shared_.offset(barrier, 8, 8, "uses"), bytes);
 }
 
 void Engine::mbarrier_wait(void* barrier, unsigned parity, const Site& site) {
     Thread& thread = at(site);
     thread.mbarrier = shared_.offset(barrier, 8, 8, "uses");
     thread.parity = parity;
-    if (!asynchronous_.finished(thread.mbarrier, parity)) {
+    if (!asynchronous_.finished(thread.thread, thread.mbarrier, parity)) {
         wait(Wait::mbarrier, &Warp::at_mbarrier);
     }
 }
 
 void Engine::bulk_load(void* shared, const void* global, unsigned bytes, void* barrier, const Site& site) {
-    at(site);
+    const Thread& thread = at(site);
     check_bulk(bytes);
     const std::uint64_t address = memory_.load_address(global, bytes, 16);
     const std::size_t offset = shared_.offset(shared, bytes, 16, "copies");
-    asynchronous_.bulk_load(offset, global, bytes, shared_.offset(barrier, 8, 8, "uses"));
-    count_bulk(address, bytes, true);
+    asynchronous_.bulk_load(thread.thread, offset, global, bytes, shared_.offset(barrier, 8, 8, "uses"));
+    count_bulk(address, bytes, Access::global_load);
 }
 
 void Engine::bulk_store(void* global, const void* shared, unsigned bytes, const Site& site) {
@@ -133,14 +135,14 @@ void Engine::bulk_store(void* global, const void* shared, unsigned bytes, const 
     const std::uint64_t address = memory_.store_address(global, bytes, 16);
     const std::size_t offset = shared_.offset(shared, bytes, 16, "copies");
     asynchronous_.bulk_store(thread.thread, global, offset, bytes);
-    count_bulk(address, bytes, false);
+    count_bulk(address, bytes, Access::global_store);
 }
 
 void Engine::bulk_commit(const Site& site) { asynchronous_.commit_stores(at(site).thread); }
 
 void Engine::bulk_wait(int pending, const Site& site) { asynchronous_.wait_stores(at(site).thread, pending); }
 
-void Engine::async_fence(const Site& site) { at(site); }
+void Engine::async_fence(const Site& site) { order_.fence(at(site).thread); }
 
 // The vocabulary's functions: those of the engine that runs a grid.
 
