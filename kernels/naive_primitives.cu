@@ -231,7 +231,7 @@ Declaration declare(const Request& request) {
     return {.launches = p.rows() > 0 ? 14 : 0,
             .load_bytes = q + whole + 3 * numbers +                     // square, sum, divide, add, rsqrt
                           q + scales + whole + scalar_gamma_bytes(p) +  // scale, gamma
-                          2 * (lo + hi) + 4 * scalar_table_bytes(p) +   // the four products
+                          2 * (lo + hi) + 2 * scalar_table_bytes(p) +   // the four products
                           4 * half + 2 * half,                          // subtract, add, concatenate
             .store_bytes = whole + scales + 3 * numbers + 2 * whole + 6 * half + out,
             .shared_bytes = 0};

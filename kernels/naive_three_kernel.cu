@@ -82,11 +82,10 @@ Declaration declare(const Request& request) {
                scalar_pass_bytes(half_rows(p, first + half * p.element_bytes()));
     };
     const std::int64_t sector = 32;  // a warp's mean square
-    return {
-        .launches = p.rows() > 0 ? 3 : 0,
-        .load_bytes = 2 * tensor + p.rows() * sector + scalar_gamma_bytes(p) + halves(0) + 2 * scalar_table_bytes(p),
-        .store_bytes = p.rows() * sector + normalised + halves(begin),
-        .shared_bytes = 0};
+    return {.launches = p.rows() > 0 ? 3 : 0,
+            .load_bytes = 2 * tensor + p.rows() * sector + scalar_gamma_bytes(p) + halves(0) + scalar_table_bytes(p),
+            .store_bytes = p.rows() * sector + normalised + halves(begin),
+            .shared_bytes = 0};
 }
 
 const Registration registration(

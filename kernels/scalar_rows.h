@@ -49,9 +49,13 @@ inline Rows half_rows(const Problem& p, std::int64_t begin) {
     return {p.rows(), p.head_dim, p.head_dim / 2, p.element_bytes(), begin};
 }
 
-// The table row of each row, of one table: each position has as many rows.
+// The row of both tables of each row: each position has as many rows. The table of sines begins where that of cosines
+// ends, inside a sector for some head dims.
 inline std::int64_t scalar_table_bytes(const Problem& p) {
-    return p.batch * p.heads * scalar_pass_bytes({p.sequence, p.head_dim / 2, p.head_dim / 2, 4});
+    const std::int64_t half = p.head_dim / 2;
+    return p.batch * p.heads *
+           (scalar_pass_bytes({p.sequence, half, half, 4}) +
+            scalar_pass_bytes({p.sequence, half, half, 4, p.table_bytes() % 32}));
 }
 
 // Gamma, for each row.

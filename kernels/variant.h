@@ -58,7 +58,8 @@ struct Declaration {
     std::int64_t shared_bytes = 0;  // dynamic shared memory of the largest block
 };
 
-// Device addresses. q and out hold problem.elements() elements and do not overlap; the tables are as in Problem.
+// Device addresses. q and out hold problem.elements() elements and do not overlap; the tables are as in Problem, sin
+// right behind cos (sin == cos + sequence * head_dim / 2).
 struct Buffers {
     const void* q = nullptr;
     void* out = nullptr;

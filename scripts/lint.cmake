@@ -43,10 +43,13 @@ foreach(kernel ${KERNEL_SOURCES})
     COMMAND clang-tidy --quiet -p ${CMAKE_BINARY_DIR} ${CMAKE_BINARY_DIR}/emulated_kernels/${name}.cpp
     DEPENDS ${kernel} ${KERNEL_HEADERS} .clang-tidy)
 endforeach()
-file(GLOB TEST_SOURCES CONFIGURE_DEPENDS tests/*.cpp)
-if(NOT QKPROF_WITH_CUDA)
-  list(FILTER TEST_SOURCES EXCLUDE REGEX "/gpu_[^/]*$")  # not compiled, so not known to clang-tidy
-endif()
+set(TEST_SOURCES)
+get_property(test_targets DIRECTORY tests PROPERTY BUILDSYSTEM_TARGETS)
+foreach(target ${test_targets})  # only what is compiled is known to clang-tidy
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "/tests/[^/]*\\.cpp$")
+  list(APPEND TEST_SOURCES ${sources})
+endforeach()
 set(CUDA_HOST_SOURCES ${CUDA_DEVICE_SOURCES})
 list(FILTER CUDA_HOST_SOURCES INCLUDE REGEX "\\.cpp$")
 foreach(source ${HARNESS_SOURCES} ${CUDA_HOST_SOURCES} ${CLI_SOURCES} ${TEST_SOURCES})

@@ -1,259 +1,20 @@
-// The CUDA device on a GPU: every variant is right, launches what it declares and takes a time that can be true; and
-// the device notices what a kernel may not do.
-#include "cuda/cuda_device.h"
-#include "error.h"
+// The CUDA device on a GPU: what it says of itself, what it refuses and survives, and that it notices what a kernel may
+// not do.
+#include "gpu_fixture.h"
+#include "input.h"
+#include "reference.h"
 
-#include <gtest/gtest.h>
+#include <cuda_runtime.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 namespace qkprof {
 namespace {
-
-std::string text_of(const Problem& p) {
-    return std::to_string(p.batch) + "x" + std::to_string(p.sequence) + "x" + std::to_string(p.heads) + "x" +
-           std::to_string(p.head_dim) + " " + name_of(p.dtype) + " offset " + std::to_string(p.offset);
-}
-
-const Variant& variant_named(const std::string& name) {
-    const auto& all = variants(Backend::cuda);
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Variant& v) { return v.name == name; });
-    if (found == all.end()) {
-        throw std::out_of_range("no variant " + name);
-    }
-    return *found;
-}
-
-// The first GPU, opened once for all tests of the process; each test is skipped where there is none.
-class Gpu : public testing::Test {
-  protected:
-    void SetUp() override {
-        const Discovery discovery = discover_cuda_gpus();
-        if (discovery.gpus.empty()) {
-            ASSERT_FALSE(discovery.no_gpu_reason.empty());
-            GTEST_SKIP() << discovery.no_gpu_reason;
-        }
-    }
-
-    static Device& device() {
-        static const std::unique_ptr<Device> opened = open_cuda_device(0);
-        return *opened;
-    }
-
-    static Request request_for(const Variant& variant, const Problem& problem) {
-        return {problem, variant.standard_parameters(), device().info().limits};
-    }
-
-    static std::int64_t scratch_for(const Variant& variant, const Problem& problem) {
-        return variant.scratch_bytes ? variant.scratch_bytes(request_for(variant, problem)) : 0;
-    }
-
-    static std::unique_ptr<Workload> load_for(const Variant& variant, const Problem& problem) {
-        return device().load(problem, scratch_for(variant, problem));
-    }
-
-    // Loads the problem, verifies the variant and expects it to be right; false where the variant refuses it.
-    static bool expect_correct(const Variant& variant, const Problem& problem) {
-        SCOPED_TRACE(text_of(problem));
-        if (const std::string reason = variant.refuses(request_for(variant, problem)); !reason.empty()) {
-            return false;
-        }
-        const Verification found = load_for(variant, problem)->verify(variant, variant.standard_parameters());
-        EXPECT_EQ(found.fault, "");
-        EXPECT_TRUE(found.correct) << "error norm " << found.error_norm << ", wrong elements " << found.wrong_elements;
-        if (found.first_wrong) {
-            const WrongElement& w = *found.first_wrong;
-            ADD_FAILURE() << "first wrong at " << w.batch << "," << w.position << "," << w.head << "," << w.column
-                          << ": got " << w.got << ", expected " << w.expected;
-        }
-        return true;
-    }
-};
-
-class EveryVariant : public Gpu, public testing::WithParamInterface<std::string> {
-  protected:
-    static const Variant& variant() { return variant_named(GetParam()); }
-};
-
-std::vector<std::string> all_names() {
-    std::vector<std::string> names;
-    for (const Variant& variant : variants(Backend::cuda)) {
-        names.push_back(variant.name);
-    }
-    return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Variants, EveryVariant, testing::ValuesIn(all_names()),
-                         [](const auto& parameter) { return parameter.param; });
-
-constexpr std::array all_types = {DataType::f32, DataType::bf16, DataType::f16};
-
-TEST_P(EveryVariant, IsRightOnAwkwardShapes) {
-    struct Shape {
-        std::int64_t batch, sequence, heads;
-    };
-    constexpr std::array shapes = {Shape{0, 4, 4},     Shape{2, 0, 4},     Shape{2, 4, 0},     Shape{1, 1, 1},
-                                   Shape{1, 1, 7},     Shape{3, 5, 7},     Shape{2, 17, 3},    Shape{1, 127, 5},
-                                   Shape{70001, 1, 1}, Shape{1, 65537, 1}, Shape{1, 1, 65539}, Shape{2, 64, 16}};
-    int verified = 0;
-    for (const DataType dtype : all_types) {
-        for (const std::int64_t head_dim : {64, 96, 128, 256}) {
-            for (const Shape& shape : shapes) {
-                verified += expect_correct(variant(), {.batch = shape.batch,
-                                                       .sequence = shape.sequence,
-                                                       .heads = shape.heads,
-                                                       .head_dim = head_dim,
-                                                       .dtype = dtype,
-                                                       .seed = 7});
-            }
-        }
-    }
-    EXPECT_GT(verified, 0);
-}
-
-TEST_P(EveryVariant, IsRightOnOrRefusesUnalignedPointers) {
-    for (const DataType dtype : all_types) {
-        for (const std::int64_t offset : {1, 2, 4, 8}) {
-            expect_correct(variant(), {.batch = 2, .sequence = 5, .heads = 3, .dtype = dtype, .offset = offset});
-        }
-    }
-}
-
-TEST_P(EveryVariant, IsRightAtEachValueOfEachParameter) {
-    const Problem problem = {.batch = 2, .sequence = 33, .heads = 5};
-    for (const Parameter& parameter : variant().parameters) {
-        for (const int value : parameter.values) {
-            SCOPED_TRACE(parameter.name + " " + std::to_string(value));
-            Request request = request_for(variant(), problem);
-            request.parameters[parameter.name] = value;
-            if (!variant().refuses(request).empty()) {
-                continue;
-            }
-            const std::int64_t scratch = variant().scratch_bytes ? variant().scratch_bytes(request) : 0;
-            const Verification found = device().load(problem, scratch)->verify(variant(), request.parameters);
-            EXPECT_EQ(found.fault, "");
-            EXPECT_TRUE(found.correct) << "error norm " << found.error_norm;
-        }
-    }
-}
-
-// 2^31 elements and a few rows: a 32-bit element offset, and long before that a 32-bit byte offset, goes wrong.
-TEST_P(EveryVariant, IsRightPast2To31Elements) {
-    const Problem problem = {.batch = 967, .sequence = 1021, .heads = 17, .head_dim = 128, .dtype = DataType::bf16};
-    static_assert(967LL * 1021 * 17 * 128 > (1LL << 31));
-    const std::int64_t needed = device().bytes_needed(problem, scratch_for(variant(), problem));
-    if (needed > device().info().memory_bytes) {
-        GTEST_SKIP() << "needs " << needed << " bytes of device memory; free: " << device().info().memory_bytes;
-    }
-    EXPECT_TRUE(expect_correct(variant(), problem));
-}
-
-TEST_P(EveryVariant, LaunchesWhatItDeclares) {
-    const Problem problem = {.batch = 2, .sequence = 64, .heads = 16};
-    const Declaration declared = variant().declare(request_for(variant(), problem));
-    const auto workload = load_for(variant(), problem);
-    for (const CacheState state : {CacheState::warm, CacheState::cold}) {
-        const Counters counters = workload->count(variant(), variant().standard_parameters(), state);
-        const Counter& launches = counters.at("launches");
-        if (!launches.value) {
-            ASSERT_FALSE(launches.reason.empty());
-            GTEST_SKIP() << launches.reason;
-        }
-        EXPECT_EQ(launches.value, static_cast<double>(declared.launches));
-        EXPECT_EQ(counters.at("submissions").value, static_cast<double>(declared.launches));
-        EXPECT_EQ(counters.at("transfers").value, 0.0);
-        EXPECT_EQ(counters.at("shared_bytes").value, static_cast<double>(declared.shared_bytes));
-        EXPECT_GE(counters.at("registers").value, 8.0);
-        EXPECT_LE(counters.at("registers").value, 255.0);
-        EXPECT_FALSE(counters.at("dram_read_bytes").value.has_value());
-        EXPECT_FALSE(counters.at("dram_read_bytes").reason.empty());
-    }
-}
-
-TEST_P(EveryVariant, TakesAPlausibleTimeInBothStates) {
-    const Problem problem = {.batch = 1, .sequence = 1024, .heads = 16};
-    const auto workload = load_for(variant(), problem);
-    const auto before = std::chrono::steady_clock::now();
-    for (const CacheState state : {CacheState::warm, CacheState::cold}) {
-        const auto timing = workload->timing(variant(), variant().standard_parameters(), state);
-        for (int sample = 0; sample < 5; ++sample) {
-            const double seconds = timing->sample();
-            EXPECT_GT(seconds, 0.5e-6);  // no kernel of 16.8 MB is so quick
-            EXPECT_LT(seconds, 1e-3);
-        }
-        EXPECT_STREQ(timing->timer(), "graph_events");
-    }
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
-    EXPECT_LT(took.count(), 1.0);
-}
-
-// Bytes a second that the memory cannot exceed, from its clock and width as the device states them; two transfers a
-// clock.
-double peak_bandwidth(const DeviceInfo& info) {
-    double megahertz = 0;
-    double bits = 0;
-    for (const auto& [name, text] : info.facts) {
-        if (name == "memory_clock_mhz") {
-            megahertz = std::stod(text);
-        } else if (name == "memory_bus_bits") {
-            bits = std::stod(text);
-        }
-    }
-    return megahertz * 1e6 * bits / 8 * 2;
-}
-
-using GpuTiming = Gpu;
-
-TEST_F(GpuTiming, CopyOfOneGibibyteRunsBelowThePeakAndNotFarBelow) {
-    const Problem problem = {.batch = 64, .sequence = 1024, .heads = 16};  // 512 MiB in, 512 MiB out
-    const Variant& copy = variant_named("copy");
-    const double peak = peak_bandwidth(device().info());
-    ASSERT_GT(peak, 1e11);
-    const auto workload = load_for(copy, problem);
-    for (const CacheState state : {CacheState::warm, CacheState::cold}) {
-        const auto timing = workload->timing(copy, copy.standard_parameters(), state);
-        const double rate = 2.0 * static_cast<double>(problem.tensor_bytes()) / timing->sample();
-        EXPECT_LT(rate, peak) << name_of(state);
-        EXPECT_GT(rate, 0.6 * peak) << name_of(state);
-    }
-}
-
-// A problem that fits the L2 runs from it when warm, also when another variant's samples come between.
-TEST_F(GpuTiming, WarmIsFasterThanColdAndSamplesDoNotDisturbOneAnother) {
-    const Problem problem = {.batch = 1, .sequence = 512, .heads = 16};  // 8.4 MB in all
-    const Variant& copy = variant_named("copy");
-    const auto workload = load_for(copy, problem);
-    const auto warm = workload->timing(copy, copy.standard_parameters(), CacheState::warm);
-    const auto cold = workload->timing(copy, copy.standard_parameters(), CacheState::cold);
-    std::vector<double> alone;
-    std::vector<double> mixed;
-    for (int i = 0; i < 9; ++i) {
-        alone.push_back(warm->sample());
-    }
-    for (int i = 0; i < 9; ++i) {
-        EXPECT_GT(cold->sample(), alone.front());
-        mixed.push_back(warm->sample());
-    }
-    std::sort(alone.begin(), alone.end());
-    std::sort(mixed.begin(), mixed.end());
-    EXPECT_NEAR(mixed[4] / alone[4], 1.0, 0.1);
-}
-
-TEST_F(GpuTiming, AnEmptyCallHasNoTime) {
-    const Problem problem = {.batch = 0, .sequence = 4, .heads = 4};
-    const Variant& copy = variant_named("copy");
-    const auto workload = load_for(copy, problem);
-    for (const CacheState state : {CacheState::warm, CacheState::cold}) {
-        EXPECT_THROW(workload->timing(copy, copy.standard_parameters(), state), CannotMeasure);
-    }
-}
 
 using GpuDevice = Gpu;
 
@@ -294,9 +55,76 @@ TEST_F(GpuDevice, ARefusedLaunchIsAFaultAndTheNextCallWorks) {
     const Verification refused = workload->verify(copy, {{"threads", 4096}});
     EXPECT_NE(refused.fault.find("4096 threads"), std::string::npos) << refused.fault;
     EXPECT_THROW(workload->timing(copy, {{"threads", 4096}}, CacheState::warm), LaunchError);
-    EXPECT_THROW(workload->count(copy, {{"threads", 4096}}, CacheState::warm), LaunchError);
+    if (workload->count(copy, copy.standard_parameters(), CacheState::warm).at("launches").value) {
+        EXPECT_THROW(workload->count(copy, {{"threads", 4096}}, CacheState::warm), LaunchError);
+        const Counters counters = workload->count(copy, copy.standard_parameters(), CacheState::warm);
+        EXPECT_EQ(counters.at("launches").value, 1.0) << counters.at("launches").reason;
+    }
     EXPECT_TRUE(workload->verify(copy, copy.standard_parameters()).correct);
     EXPECT_GT(workload->timing(copy, copy.standard_parameters(), CacheState::warm)->sample(), 0);
+}
+
+// A fault of a kernel ends the context, so it is planted in a process of its own.
+TEST_F(GpuDevice, AFaultThatLosesTheGpuIsSaidInASentence) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    EXPECT_EXIT(
+        {
+            const Variant& copy = variant_named("copy");
+            Variant planted = copy;
+            planted.run = [&](const Call& call) {
+                Buffers buffers = call.buffers;
+                buffers.out = nullptr;
+                copy.run({call.request, buffers, call.stream});
+            };
+            const auto workload = device().load({.batch = 1, .sequence = 8, .heads = 4}, 0);
+            try {
+                workload->verify(planted, copy.standard_parameters());
+            } catch (const CannotMeasure& error) {
+                std::fputs(error.what(), stderr);
+                std::_Exit(static_cast<int>(Exit::cannot_measure));
+            }
+            std::_Exit(0);
+        },
+        testing::ExitedWithCode(static_cast<int>(Exit::cannot_measure)),
+        "copy on 1x8x4x128 f32 faulted and the GPU is lost");
+}
+
+// What verify() compared, brought to the host: q is the host's to the bit, and the host's judgement is the GPU's.
+TEST_F(GpuDevice, InputsAndJudgementAreThoseOfTheHost) {
+    for (const DataType dtype : all_types) {
+        SCOPED_TRACE(name_of(dtype));
+        const Problem problem = {.batch = 2, .sequence = 31, .heads = 5, .dtype = dtype, .seed = 99};
+        const Variant& fused = variant_named("fused_register");
+        Variant watched = fused;
+        Buffers buffers;
+        watched.run = [&](const Call& call) {
+            buffers = call.buffers;
+            fused.run(call);
+        };
+        const auto workload = load_for(fused, problem);
+        const Verification on_gpu = workload->verify(watched, fused.standard_parameters());
+        std::vector<std::byte> q(static_cast<std::size_t>(problem.tensor_bytes()));
+        std::vector<std::byte> out(q.size());
+        ASSERT_EQ(cudaMemcpy(q.data(), buffers.q, q.size(), cudaMemcpyDeviceToHost), cudaSuccess);
+        ASSERT_EQ(cudaMemcpy(out.data(), buffers.out, out.size(), cudaMemcpyDeviceToHost), cudaSuccess);
+        const auto expect_input = [&]<class T>(T) {
+            const auto* filled = reinterpret_cast<const T*>(q.data());
+            for (std::int64_t i = 0; i < problem.elements(); ++i) {
+                const T made = from_float<T>(input_value(problem.seed, static_cast<std::uint64_t>(i)));
+                ASSERT_EQ(to_float(filled[i]), to_float(made)) << "element " << i;
+            }
+        };
+        dtype == DataType::f32    ? expect_input(float{})
+        : dtype == DataType::bf16 ? expect_input(bf16{})
+                                  : expect_input(f16{});
+        const Tables tables = build_tables(problem);
+        const Verification on_host =
+            verify_on_host(problem, q.data(), out.data(), tables.gamma, tables.cos, tables.sin);
+        EXPECT_TRUE(on_gpu.correct);
+        EXPECT_TRUE(on_host.correct);
+        EXPECT_GT(on_gpu.error_norm, 0);
+        EXPECT_NEAR(on_gpu.error_norm / on_host.error_norm, 1.0, 1e-6);
+    }
 }
 
 // The verdict on `copy` where its call is replaced by what `run` does with the call.
@@ -309,7 +137,7 @@ class GpuVerdict : public Gpu {
         Variant planted = copy;
         planted.run = [&](const Call& call) { run(copy, call); };
         const auto workload = device().load(problem, 256);
-        const Verification found = workload->verify(planted, copy.standard_parameters());
+        Verification found = workload->verify(planted, copy.standard_parameters());
         EXPECT_TRUE(workload->verify(copy, copy.standard_parameters()).correct);  // and what came before is mended
         return found;
     }
@@ -363,7 +191,7 @@ TEST_F(GpuVerdict, OneWrongRowIsFoundAndNamed) {
         Request one_row = call.request;  // row 38 is replaced by row 0
         one_row.problem.batch = one_row.problem.sequence = one_row.problem.heads = 1;
         Buffers buffers = call.buffers;
-        buffers.out = static_cast<float*>(buffers.out) + 38 * 128;
+        buffers.out = static_cast<float*>(buffers.out) + std::ptrdiff_t{38} * 128;
         copy.run({one_row, buffers, call.stream});
     });
     EXPECT_EQ(found.fault, "");

@@ -42,14 +42,14 @@ std::string GuardedBuffer::damage(cudaStream_t stream) const {
     std::array<unsigned char, guard_bytes> guard;
     const auto changed = [](unsigned char byte) { return byte != pattern; };
     copy(guard.data(), data_ - guard_bytes, guard_bytes, stream);
-    const auto before = std::find_if(guard.rbegin(), guard.rend(), changed);
-    if (before != guard.rend()) {
-        return fmt::format("A kernel wrote {} byte(s) before the beginning of {}.", before - guard.rbegin() + 1, name_);
+    const auto before = std::count_if(guard.begin(), guard.end(), changed);
+    if (before > 0) {
+        return fmt::format("A kernel wrote {} byte(s) before the beginning of {}.", before, name_);
     }
     copy(guard.data(), data_ + bytes_, guard_bytes, stream);
-    const auto after = std::find_if(guard.begin(), guard.end(), changed);
-    if (after != guard.end()) {
-        return fmt::format("A kernel wrote {} byte(s) past the end of {}.", after - guard.begin() + 1, name_);
+    const auto after = std::count_if(guard.begin(), guard.end(), changed);
+    if (after > 0) {
+        return fmt::format("A kernel wrote {} byte(s) past the end of {}.", after, name_);
     }
     return {};
 }

@@ -9,10 +9,11 @@
 namespace qkprof::emulator {
 namespace {
 
-// A table at a page's start, where an allocator of device memory would place it too.
-Mapping on_device(const std::vector<float>& values) {
-    Mapping pages(values.size() * sizeof(float));
-    std::copy(values.begin(), values.end(), reinterpret_cast<float*>(pages.data()));
+// Two arrays, one behind the other, at a page's start, where an allocator of device memory would place them too.
+Mapping on_device(const std::vector<float>& first, const std::vector<float>& second = {}) {
+    Mapping pages((first.size() + second.size()) * sizeof(float));
+    auto* end = std::copy(first.begin(), first.end(), reinterpret_cast<float*>(pages.data()));
+    std::copy(second.begin(), second.end(), end);
     return pages;
 }
 
@@ -37,8 +38,7 @@ ProblemBuffers::ProblemBuffers(const Problem& problem, std::int64_t scratch_byte
       q_(tensor_bytes() + static_cast<std::uint64_t>(offset_bytes())),
       out_(q_.bytes()),
       gamma_(on_device(tables_.gamma)),
-      cos_(on_device(tables_.cos)),
-      sin_(on_device(tables_.sin)),
+      cos_and_sin_(on_device(tables_.cos, tables_.sin)),
       scratch_(scratch_bytes_) {}
 
 std::int64_t ProblemBuffers::bytes_needed(const Problem& problem, std::int64_t scratch_bytes) {
@@ -69,13 +69,13 @@ void ProblemBuffers::enter(GlobalMemory& memory) const {
     memory.add("q", q(), tensor_bytes(), false);
     memory.add("out", out(), tensor_bytes(), true);
     memory.add("gamma", gamma_.data(), tables_.gamma.size() * sizeof(float), false);
-    memory.add("cos", cos_.data(), tables_.cos.size() * sizeof(float), false);
-    memory.add("sin", sin_.data(), tables_.sin.size() * sizeof(float), false);
+    memory.add("cos", cos(), tables_.cos.size() * sizeof(float), false);
+    memory.add_behind("sin", sin(), tables_.sin.size() * sizeof(float), false);
     memory.add("scratch", scratch_.data(), scratch_bytes_, true);
 }
 
 Buffers ProblemBuffers::addresses() const {
-    return {q(), out(), floats(gamma_), floats(cos_), floats(sin_), scratch_.data()};
+    return {q(), out(), floats(gamma_), cos(), sin(), scratch_.data()};
 }
 
 Verification ProblemBuffers::compare(Family family) const {

@@ -33,6 +33,8 @@ class ProblemBuffers {
 
   private:
     std::int64_t offset_bytes() const { return problem_.offset * problem_.element_bytes(); }
+    const float* cos() const { return reinterpret_cast<const float*>(cos_and_sin_.data()); }
+    const float* sin() const { return cos() + tables_.cos.size(); }
     std::uint64_t tensor_bytes() const { return static_cast<std::uint64_t>(problem_.tensor_bytes()); }
 
     Problem problem_;
@@ -41,8 +43,7 @@ class ProblemBuffers {
     Mapping q_;
     Mapping out_;
     Mapping gamma_;
-    Mapping cos_;
-    Mapping sin_;
+    Mapping cos_and_sin_;
     Mapping scratch_;
 };
 

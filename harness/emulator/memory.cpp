@@ -40,11 +40,18 @@ void GlobalMemory::clear() {
 }
 
 void GlobalMemory::add(std::string name, const void* host, std::uint64_t bytes, bool writable) {
-    constexpr std::uint64_t boundary = 512;
-    const auto address = reinterpret_cast<std::uintptr_t>(host);
-    const std::uint64_t device = next_ + address % boundary;
-    regions_.push_back({std::move(name), address, bytes, writable, device});
-    next_ = (device + bytes + 2 * boundary - 1) / boundary * boundary;
+    const std::uint64_t device = next_ + reinterpret_cast<std::uintptr_t>(host) % boundary;
+    place({std::move(name), reinterpret_cast<std::uintptr_t>(host), bytes, writable, device});
+}
+
+void GlobalMemory::add_behind(std::string name, const void* host, std::uint64_t bytes, bool writable) {
+    const Region& last = regions_.back();
+    place({std::move(name), reinterpret_cast<std::uintptr_t>(host), bytes, writable, last.device + last.bytes});
+}
+
+void GlobalMemory::place(Region region) {
+    next_ = (region.device + region.bytes + 2 * boundary - 1) / boundary * boundary;
+    regions_.push_back(std::move(region));
 }
 
 void GlobalMemory::refuse(std::uintptr_t address, std::uint64_t bytes, std::uint64_t alignment,
