@@ -74,9 +74,7 @@ void ProblemBuffers::enter(GlobalMemory& memory) const {
     memory.add("scratch", scratch_.data(), scratch_bytes_, true);
 }
 
-Buffers ProblemBuffers::addresses() const {
-    return {q(), out(), floats(gamma_), cos(), sin(), scratch_.data()};
-}
+Buffers ProblemBuffers::addresses() const { return {q(), out(), floats(gamma_), cos(), sin(), scratch_.data()}; }
 
 Verification ProblemBuffers::compare(Family family) const {
     return family == Family::ceiling ? verify_copy_on_host(problem_, q(), out())
