@@ -8,6 +8,7 @@ const std::vector<Metric>& metrics() {
     static const std::vector<Metric> all = {
         {"launches", "kernels", "kernel executions"},
         {"submissions", "calls", "launch calls of the host: one submission of a graph may execute many kernels"},
+        {"transfers", "operations", "copies and fills of memory beside the kernels; no variant declares any"},
         {"dram_read_bytes", "bytes", "read from device memory"},
         {"dram_write_bytes", "bytes", "written to device memory"},
         {"l2_read_sectors", "sectors", "32-byte sectors that the SMs read from the L2"},

@@ -25,6 +25,15 @@ std::int64_t access_bytes(const Problem& problem) {
     return bytes;
 }
 
+// Bytes of the sectors that the warps touch in q, and in out: whole warps, then the last one.
+std::int64_t requested_bytes(const Problem& problem) {
+    const std::int64_t warp_bytes = 32 * access_bytes(problem);
+    const std::int64_t rest = problem.tensor_bytes() % warp_bytes;
+    const std::int64_t begin = begin_in_sector(problem);
+    return problem.tensor_bytes() / warp_bytes * sector_bytes(begin, warp_bytes) +
+           (rest > 0 ? sector_bytes(begin, rest) : 0);
+}
+
 template <class V>
 void launch_copy(const Call& call) {
     const int threads = call.request.parameter("threads");
@@ -33,36 +42,35 @@ void launch_copy(const Call& call) {
            static_cast<const V*>(call.buffers.q), static_cast<V*>(call.buffers.out), count);
 }
 
-const Registration registration(
-    this_backend, {.name = "copy",
-                   .family = Family::ceiling,
-                   .hypothesis = "moves the same bytes and computes nothing: no variant is faster",
-                   .parameters = {{"threads", "threads a block", 256, {128, 256, 512, 1024}}},
-                   .refuses = [](const Request&) { return std::string(); },
-                   .declare =
-                       [](const Request& request) {
-                           const Problem& p = request.problem;
-                           const std::int64_t bytes = divide_up(p.tensor_bytes(), 32) * 32;  // in whole sectors
-                           return Declaration{.launches = p.rows() > 0 ? 1 : 0,
-                                              .load_bytes = bytes,
-                                              .store_bytes = bytes,
-                                              .shared_bytes = 0};
-                       },
-                   .scratch_bytes = {},
-                   .persisting_bytes = {},
-                   .run =
-                       [](const Call& call) {
-                           switch (access_bytes(call.request.problem)) {
-                               case 16:
-                                   return launch_copy<Vector<float, 4>>(call);
-                               case 8:
-                                   return launch_copy<Vector<float, 2>>(call);
-                               case 4:
-                                   return launch_copy<float>(call);
-                               default:
-                                   return launch_copy<bf16>(call);
-                           }
-                       }});
+const Registration registration(this_backend,
+                                {.name = "copy",
+                                 .family = Family::ceiling,
+                                 .hypothesis = "moves the same bytes and computes nothing: no variant is faster",
+                                 .parameters = {{"threads", "threads a block", 256, {128, 256, 512, 1024}}},
+                                 .refuses = [](const Request&) { return std::string(); },
+                                 .declare =
+                                     [](const Request& request) {
+                                         const Problem& p = request.problem;
+                                         return Declaration{.launches = p.elements() > 0 ? 1 : 0,
+                                                            .load_bytes = requested_bytes(p),
+                                                            .store_bytes = requested_bytes(p),
+                                                            .shared_bytes = 0};
+                                     },
+                                 .scratch_bytes = {},
+                                 .persisting_bytes = {},
+                                 .run =
+                                     [](const Call& call) {
+                                         switch (access_bytes(call.request.problem)) {
+                                             case 16:
+                                                 return launch_copy<Vector<float, 4>>(call);
+                                             case 8:
+                                                 return launch_copy<Vector<float, 2>>(call);
+                                             case 4:
+                                                 return launch_copy<float>(call);
+                                             default:
+                                                 return launch_copy<bf16>(call);
+                                         }
+                                     }});
 
 }  // namespace
 }  // namespace qkprof::inline QK_BUILD

@@ -3,18 +3,20 @@
 // Hypothesis: the whole operation fits between one load and one store of each element, so a single launch runs at the
 // speed of a copy; the rotation's partner is another lane's, and one shuffle an element is cheap enough to fetch it.
 //
-// A lane holds a chunk of 2 or 4 neighbouring elements. A head vector of 256 is two chunks a lane, head_dim/2 apart: the
-// lane then has both partners itself and the shuffle vanishes.
+// A lane holds a chunk of 2 or 4 neighbouring elements. A head vector of 256 is two chunks a lane, head_dim/2 apart:
+// the lane then has both partners itself and the shuffle vanishes.
 
 #include "head_vector.h"
 
 namespace qkprof::inline QK_BUILD {
 namespace {
 
+constexpr int chunk_size(std::int64_t head_dim) { return head_dim == 64 ? 2 : 4; }
+
 // How a warp holds a head vector: `count` chunks of `size` elements a lane, in `lanes` of its lanes.
 template <int D>
 struct Chunks {
-    static constexpr int size = D == 64 ? 2 : 4;
+    static constexpr int size = chunk_size(D);
     static constexpr int lanes = D / size < 32 ? D / size : 32;  // 96 = 24 lanes of 4
     static constexpr int count = D / (lanes * size);
     static_assert(count * lanes * size == D && count <= 2);
@@ -82,16 +84,20 @@ const Registration registration(
      .parameters = {{"threads", "threads a block", 256, {64, 128, 256, 512}}},
      .refuses =
          [](const Request& request) {
-             return first_reason({refuse_head_dim(request.problem), refuse_alignment(request.problem, 16)});
+             const Problem& p = request.problem;
+             return first_reason({refuse_head_dim(p), refuse_alignment(p, chunk_size(p.head_dim) * p.element_bytes())});
          },
      .declare =
          [](const Request& request) {
              const Problem& p = request.problem;
              const std::int64_t rows = p.rows();
-             // Each warp asks for gamma and for one row of both tables.
+             const std::int64_t chunks = p.head_dim == 256 ? 2 : 1;
+             const std::int64_t row_bytes =
+                 chunks * sector_bytes(begin_in_sector(p), p.head_dim / chunks * p.element_bytes());
+             // Each warp asks for gamma and for one row of both tables, as many bytes again.
              return Declaration{.launches = rows > 0 ? 1 : 0,
-                                .load_bytes = p.tensor_bytes() + rows * 2 * p.gamma_bytes(),
-                                .store_bytes = p.tensor_bytes(),
+                                .load_bytes = rows * (row_bytes + 2 * p.gamma_bytes()),
+                                .store_bytes = rows * row_bytes,
                                 .shared_bytes = 0};
          },
      .scratch_bytes = {},

@@ -151,16 +151,28 @@ inline std::string first_reason(std::initializer_list<std::string> reasons) {
 
 constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
+// The distinct positions that rows first..last belong to.
+inline std::int64_t positions_between(const Problem& problem, std::int64_t first, std::int64_t last) {
+    return std::min(last / problem.heads - first / problem.heads + 1, problem.sequence);
+}
+
 // Summed over all warp-wide accesses, the distinct positions that one access touches, when each access covers
 // `rows_per_access` consecutive rows: lanes at the same position ask for the same sectors of the tables, which are
 // requested once.
 inline std::int64_t positions_touched(const Problem& problem, std::int64_t rows_per_access) {
     std::int64_t touched = 0;
     for (std::int64_t first = 0; first < problem.rows(); first += rows_per_access) {
-        const std::int64_t last = std::min(first + rows_per_access, problem.rows()) - 1;
-        touched += std::min(last / problem.heads - first / problem.heads + 1, problem.sequence);
+        touched += positions_between(problem, first, std::min(first + rows_per_access, problem.rows()) - 1);
     }
     return touched;
+}
+
+// How many bytes after a sector's boundary q and out begin.
+inline std::int64_t begin_in_sector(const Problem& problem) { return problem.offset * problem.element_bytes() % 32; }
+
+// Bytes of the sectors that one access of `bytes` contiguous bytes touches.
+constexpr std::int64_t sector_bytes(std::int64_t begin, std::int64_t bytes) {
+    return (divide_up(begin + bytes, 32) - begin / 32) * 32;
 }
 
 }  // namespace qkprof::inline QK_BUILD

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,7 +58,8 @@ struct Declaration {
     std::int64_t shared_bytes = 0;  // dynamic shared memory of the largest block
 };
 
-// Device addresses. q and out hold problem.elements() elements and do not overlap; the tables are as in Problem.
+// Device addresses. q and out hold problem.elements() elements and do not overlap; the tables are as in Problem, sin
+// right behind cos (sin == cos + sequence * head_dim / 2).
 struct Buffers {
     const void* q = nullptr;
     void* out = nullptr;
@@ -76,6 +78,11 @@ struct Call {
     const Request& request;
     Buffers buffers;
     Stream stream;
+};
+
+// A launch that the device refused: bad configuration, no memory, a fault before it.
+struct LaunchError : std::runtime_error {
+    using std::runtime_error::runtime_error;
 };
 
 struct Variant {

@@ -3,6 +3,7 @@
 // Those two headers are the only place where the builds differ; what is common to both stands here.
 //
 //   QK_KERNEL, QK_DEVICE                      a kernel; a function that kernels call
+//   QK_KERNEL_UP_TO(threads)                  a kernel whose registers must suffice for blocks of so many threads
 //   thread() threads() block() blocks()       index in the block, block size, index in the grid, grid size (1-D)
 //   lane() warp()                             thread() % 32, thread() / 32
 //   load<Cache>(p) store<Cache>(p, v)         one global access of a Vector or scalar, with a cache hint
@@ -22,7 +23,6 @@
 #include "variant.h"
 #include "vocabulary/number.h"
 
-#include <stdexcept>
 #include <string>
 
 namespace qkprof {
@@ -30,11 +30,6 @@ namespace qkprof {
 // Cache hint of a global access. normal: the hardware's default. streaming: used once, evict first. read_only: constant
 // during the kernel (ld.global.nc). keep: constant and wanted again, evict last.
 enum class Cache : std::uint8_t { normal, streaming, read_only, keep };
-
-// A launch that the device refused: bad configuration, no memory, a fault before it.
-struct LaunchError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 struct LaunchConfig {
     const char* kernel = "";        // its name in messages

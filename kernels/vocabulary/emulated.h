@@ -7,9 +7,13 @@
 #include <cstdint>
 #include <functional>
 #include <source_location>
+#ifndef __cpp_lib_source_location
+#include <experimental/source_location>
+#endif
 
 #define QK_BUILD on_emulator
 #define QK_KERNEL
+#define QK_KERNEL_UP_TO(threads)
 #define QK_DEVICE inline
 
 namespace qkprof::emulator {
@@ -24,7 +28,11 @@ struct Lane {
 extern constinit thread_local const Lane* running_lane;
 
 // A place in a kernel's source: accesses of a warp's lanes at the same place (and the same turn) are one instruction.
+#ifdef __cpp_lib_source_location
 using Site = std::source_location;
+#else  // clang before 16, which is Debian 12's clang-tidy, lacks what libstdc++ builds it from
+using Site = std::experimental::source_location;
+#endif
 
 void global_load(void* to, const void* from, unsigned bytes, Cache hint, const Site& site);
 void global_store(void* to, const void* from, unsigned bytes, Cache hint, const Site& site);

@@ -1,0 +1,34 @@
+// The command line's subcommands: one file each. Each adds itself to the parser and leaves what it does in `chosen`.
+#pragma once
+
+#include "error.h"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace qkprof::cli {
+
+// What the parsed command does; the exit code.
+using Action = std::function<Exit()>;
+
+void add_list(CLI::App& app, Action& chosen);
+void add_run(CLI::App& app, Action& chosen);
+
+// An option of text; lists may be given in several goes.
+CLI::Option* text_option(CLI::App& command, const std::string& name, std::string& value, const std::string& type,
+                         const std::string& meaning);
+
+// Throws InputError, with the nearest option, unless all words that the parser did not know begin with `prefix` (if
+// that is not empty). Returns them.
+std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix);
+
+// Whether to colour what is printed.
+bool colour_wanted();
+
+// Writes to standard output; throws CannotMeasure when that fails (a full disk, a closed pipe).
+void print(const std::string& text);
+
+}  // namespace qkprof::cli

@@ -1,0 +1,116 @@
+// qkprof: the program. Parses the command line, runs the command, and says in one sentence what is wrong, if something
+// is.
+#include "cli.h"
+
+#include "names.h"
+#include "version.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+namespace qkprof::cli {
+
+CLI::Option* text_option(CLI::App& command, const std::string& name, std::string& value, const std::string& type,
+                         const std::string& meaning) {
+    return command.add_option(name, value, meaning)->type_name(type)->capture_default_str();
+}
+
+std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix) {
+    const std::vector<std::string> words = command.remaining();
+    for (const std::string& word : words) {
+        if (!prefix.empty() && word.starts_with(prefix)) {
+            continue;
+        }
+        if (!word.starts_with("-")) {
+            throw InputError(fmt::format("'{}' is not expected after {}: see qkprof {} --help.", word,
+                                         command.get_name(), command.get_name()));
+        }
+        std::vector<std::string> names;
+        for (const CLI::Option* option : command.get_options()) {
+            names.push_back(option->get_name());
+        }
+        const std::string near = nearest_name(word.substr(0, word.find('=')), names);
+        throw InputError(fmt::format("qkprof {} has no option {}.{}", command.get_name(), word,
+                                     near.empty() ? fmt::format(" See qkprof {} --help.", command.get_name())
+                                                  : fmt::format(" Did you mean {}?", near)));
+    }
+    return words;
+}
+
+bool colour_wanted() {
+    const char* no_colour = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0') &&
+           (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
+
+void print(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+        throw CannotMeasure("The results could not be written to standard output.");
+    }
+}
+
+namespace {
+
+int fail(Exit code, const std::string& sentence) {
+    fmt::print(stderr, "qkprof: {}\n", sentence);
+    return static_cast<int>(code);
+}
+
+int run_command(int argc, char** argv) {
+    CLI::App app(
+        "Measures QK-Norm+RoPE, written as many CUDA kernels: is it right, how many kernels and bytes does it take,\n"
+        "how long, and how far is that from a copy. Without a GPU an emulated device verifies and counts.",
+        "qkprof");
+    app.set_version_flag("--version", [] { return fmt::format("qkprof {} (commit {})", version(), commit()); });
+    app.footer(
+        "Exit codes: 0 passed; 1 a declaration contradicted by a count; 2 usage or input; 3 inconclusive or\n"
+        "interrupted; 4 cannot be measured here; 5 a kernel computed a wrong result.");
+    app.allow_extras();
+    app.require_subcommand(0, 1);
+    Action chosen;
+    add_run(app, chosen);
+    add_list(app, chosen);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) {  // --help and --version
+            return app.exit(error);
+        }
+        return fail(Exit::bad_input, fmt::format("{}.", error.what()));
+    }
+    if (!chosen) {
+        const std::vector<std::string> words = app.remaining();
+        if (words.empty()) {
+            return fail(Exit::bad_input, "Name a command, run or list; qkprof --help describes them.");
+        }
+        const std::vector<std::string> commands = {"run", "list"};
+        return fail(Exit::bad_input,
+                    fmt::format("There is no command '{}'.{}", words.front(), suggestion(words.front(), commands)));
+    }
+    if (!app.remaining().empty()) {
+        return fail(Exit::bad_input, fmt::format("'{}' is not expected before the command.", app.remaining().front()));
+    }
+    return static_cast<int>(chosen());
+}
+
+}  // namespace
+}  // namespace qkprof::cli
+
+int main(int argc, char** argv) {
+    using qkprof::Exit;
+    try {
+        return qkprof::cli::run_command(argc, argv);
+    } catch (const qkprof::InputError& error) {
+        return qkprof::cli::fail(Exit::bad_input, error.what());
+    } catch (const std::bad_alloc&) {
+        return qkprof::cli::fail(Exit::cannot_measure,
+                                 "The memory of this machine is exhausted: choose a smaller shape.");
+    } catch (const std::exception& error) {
+        return qkprof::cli::fail(Exit::cannot_measure, error.what());
+    }
+}

@@ -1,0 +1,33 @@
+// One opened GPU: what it is, the stream that everything runs in, and the data that evicts its caches.
+#pragma once
+
+#include "device.h"
+#include "resources.h"
+
+namespace qkprof::cuda {
+
+class Context {
+  public:
+    // Throws CannotMeasure; the ordinal must be one that CUDA has.
+    explicit Context(int ordinal);
+
+    // Makes this GPU the calling thread's current one: to be called before any work on it.
+    void use() const;
+    const DeviceInfo& info() const { return info_; }
+    cudaStream_t stream() const { return stream_.get(); }
+    // Enqueues a read of twice the L2's size of other data.
+    void evict_caches() const;
+
+  private:
+    int ordinal_;
+    DeviceInfo info_;
+    Stream stream_;
+    std::int64_t other_bytes_ = 0;
+    DeviceMemory other_data_;
+    DeviceMemory sink_;
+};
+
+// "13.0" for 13000, as CUDA writes versions.
+std::string version_text(int version);
+
+}  // namespace qkprof::cuda

@@ -1,0 +1,40 @@
+// Times by events inside a CUDA graph, so that no launch from the host falls into the interval.
+//
+// warm: one graph of an untimed call, which brings the caches into the state whatever ran before, then an event, N
+// calls and an event; N is chosen so that they last about 0.75 ms, and a sample is the time over N.
+// cold: one graph of the eviction, an event, one call and an event; a sample is the median of 3 replays. The interval
+// holds the start of the call's first kernel after the event, about a microsecond, in cold samples alone.
+#pragma once
+
+#include "context.h"
+
+#include <functional>
+
+namespace qkprof::cuda {
+
+class GraphTiming final : public Timing {
+  public:
+    // `enqueue` puts one call into the context's stream; it is not needed after the constructor, the call's buffers
+    // are. `persisting_bytes` of L2 are set aside during each sample. Throws CannotMeasure when the call enqueues
+    // nothing.
+    GraphTiming(const Context& context, CacheState state, std::int64_t persisting_bytes,
+                const std::function<void()>& enqueue);
+    double sample() override;
+    const char* timer() const override { return "graph_events"; }
+
+  private:
+    // The graph of `calls` timed calls.
+    GraphExec record(int calls, const std::function<void()>& enqueue) const;
+    // Seconds between the events of one replay.
+    double replay(const GraphExec& graph) const;
+
+    const Context& context_;
+    CacheState state_;
+    std::int64_t persisting_bytes_;
+    Event start_ = make_event();
+    Event stop_ = make_event();
+    int calls_ = 1;
+    GraphExec graph_;
+};
+
+}  // namespace qkprof::cuda

@@ -1,0 +1,98 @@
+#include "output_file.h"
+
+#include "error.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace qkprof {
+namespace {
+
+std::string last_error() { return std::generic_category().message(errno); }
+
+// A file of its own name beside the target, removed unless it was renamed into place.
+class Temporary {
+  public:
+    explicit Temporary(const std::filesystem::path& target)
+        : path_(target.parent_path() / fmt::format(".{}.{}.part", target.filename().string(), getpid())),
+          descriptor_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
+    ~Temporary() {
+        if (descriptor_ >= 0) {
+            close(descriptor_);
+            unlink(path_.c_str());
+        }
+    }
+    Temporary(const Temporary&) = delete;
+    Temporary& operator=(const Temporary&) = delete;
+    Temporary(Temporary&&) = delete;
+    Temporary& operator=(Temporary&&) = delete;
+
+    bool opened() const { return descriptor_ >= 0; }
+
+    bool write(std::string_view content) {
+        while (!content.empty()) {
+            const ssize_t written = ::write(descriptor_, content.data(), content.size());
+            if (written < 0 && errno == EINTR) {
+                continue;
+            }
+            if (written < 0) {
+                return false;
+            }
+            content.remove_prefix(static_cast<std::size_t>(written));
+        }
+        return true;
+    }
+
+    bool rename_to(const std::filesystem::path& target) {
+        if (rename(path_.c_str(), target.c_str()) != 0) {
+            return false;
+        }
+        close(descriptor_);
+        descriptor_ = -1;
+        return true;
+    }
+
+  private:
+    std::filesystem::path path_;
+    int descriptor_;
+};
+
+}  // namespace
+
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+    struct stat status = {};
+    const bool exists = stat(path_.c_str(), &status) == 0;
+    if (path_.filename().empty() || (exists && S_ISDIR(status.st_mode))) {
+        throw InputError(fmt::format("--out {}: it is a folder; name a file.", path_.string()));
+    }
+    if (exists && !S_ISREG(status.st_mode)) {
+        throw InputError(
+            fmt::format("--out {}: it is a device or a pipe, and the profile is put in place by renaming; name a "
+                        "file, or use --format json, which prints the profile.",
+                        path_.string()));
+    }
+    if (exists && access(path_.c_str(), W_OK) != 0) {
+        throw InputError(fmt::format("--out {} cannot be written: {}.", path_.string(), last_error()));
+    }
+    if (exists) {
+        path_ = std::filesystem::canonical(path_);  // a link stays a link; the file behind it is replaced
+    }
+    if (!Temporary(path_).opened()) {
+        throw InputError(fmt::format("--out {} cannot be written: {}.", path_.string(), last_error()));
+    }
+}
+
+void OutputFile::write(std::string_view content) const {
+    Temporary temporary(path_);
+    if (!temporary.opened() || !temporary.write(content) || !temporary.rename_to(path_)) {
+        throw CannotMeasure(fmt::format("{} could not be written: {}. What it held before is still there.",
+                                        path_.string(), last_error()));
+    }
+}
+
+}  // namespace qkprof

@@ -1,0 +1,20 @@
+// A result file that is whole at every moment: written beside its place and renamed into it.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace qkprof {
+
+class OutputFile {
+  public:
+    // Throws InputError when a file could not be written at `path`; leaves nothing behind and touches no file there.
+    explicit OutputFile(std::filesystem::path path);
+    // Replaces the file by one with this content. Throws CannotMeasure when the disk refuses it; what was there stays.
+    void write(std::string_view content) const;
+
+  private:
+    std::filesystem::path path_;
+};
+
+}  // namespace qkprof

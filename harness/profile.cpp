@@ -1,0 +1,111 @@
+#include "profile.h"
+
+#include "version.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <thread>
+
+namespace qkprof {
+namespace {
+
+std::string now() {
+    const std::time_t seconds = std::time(nullptr);
+    std::tm local = {};
+    localtime_r(&seconds, &local);
+    std::array<char, 32> text = {};
+    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S%z", &local);
+    const std::string_view date = text.data();
+    const std::size_t minutes = date.size() - 2;  // +0100 -> +01:00
+    return fmt::format("{}:{}", date.substr(0, minutes), date.substr(minutes));
+}
+
+std::string host_name() {
+    std::array<char, 256> name = {};
+    return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "unknown";
+}
+
+// What the entries that share a ceiling have in common.
+std::string ceiling_key(const Measurement& m) {
+    const Problem& p = m.problem;
+    return fmt::format("{}x{}x{}x{}/{}/{}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype),
+                       name_of(m.state));
+}
+
+}  // namespace
+
+Environment environment_of(const DeviceInfo& device, std::string executable) {
+    Environment environment;
+    environment.date = now();
+    environment.host_name = host_name();
+    environment.executable = std::move(executable);
+    environment.processors = static_cast<int>(std::thread::hardware_concurrency());
+#ifdef NDEBUG
+    environment.build_type = "release";
+#else
+    environment.build_type = "debug";
+#endif
+    environment.version = version();
+    environment.commit = commit();
+    environment.device = device;
+    return environment;
+}
+
+double median(std::vector<double> samples) {
+    const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+    std::nth_element(samples.begin(), middle, samples.end());
+    if (samples.size() % 2 == 1) {
+        return *middle;
+    }
+    return (*std::max_element(samples.begin(), middle) + *middle) / 2;
+}
+
+CopyFractions::CopyFractions(const std::vector<Measurement>& measurements) {
+    for (const Measurement& m : measurements) {
+        if (m.family != Family::ceiling || m.seconds.empty()) {
+            continue;
+        }
+        const double seconds = median(m.seconds);
+        const auto [place, added] = ceilings_.try_emplace(ceiling_key(m), seconds);
+        place->second = std::min(place->second, seconds);
+    }
+}
+
+Counter CopyFractions::of(const Measurement& measurement) const {
+    if (measurement.seconds.empty()) {
+        return {.value = {}, .source = Source::counted, .reason = "it has no time"};
+    }
+    const auto ceiling = ceilings_.find(ceiling_key(measurement));
+    if (ceiling == ceilings_.end()) {
+        return {.value = {}, .source = Source::counted, .reason = "no copy of the same problem and state was timed"};
+    }
+    return {.value = ceiling->second / median(measurement.seconds), .source = Source::counted, .reason = {}};
+}
+
+std::string error_of(const Measurement& measurement) {
+    const Verification& v = measurement.verification;
+    if (!measurement.refused.empty()) {
+        return "refused: " + measurement.refused;
+    }
+    if (!v.fault.empty()) {
+        const std::size_t end = v.fault.find_last_not_of('.');
+        return "fault: " + v.fault.substr(0, end == std::string::npos ? 0 : end + 1);
+    }
+    if (v.correct) {
+        return {};
+    }
+    if (!v.first_wrong) {
+        return fmt::format("wrong result: each element is within its bound, but the norm-relative error is {:.2g}",
+                           v.error_norm);
+    }
+    const WrongElement& e = *v.first_wrong;
+    return fmt::format("wrong result: {} of {} elements, the first at b={} s={} h={} d={}: got {}, expected {}",
+                       v.wrong_elements, measurement.problem.elements(), e.batch, e.position, e.head, e.column, e.got,
+                       e.expected);
+}
+
+}  // namespace qkprof

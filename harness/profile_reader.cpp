@@ -1,0 +1,338 @@
+// Reads a profile back. What it reads may be damaged, foreign or made up: every field is checked, and what is wrong is
+// said with its place.
+#include "error.h"
+#include "profile.h"
+#include "shapes.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <set>
+
+namespace qkprof {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uintmax_t largest_file = std::uintmax_t{1} << 30U;
+
+// An object of the file, with the words that say where it stands.
+class Object {
+  public:
+    Object(const Json& json, std::string place) : json_(json), place_(std::move(place)) {
+        if (!json.is_object()) {
+            throw InputError(place_ + " is not a JSON object.");
+        }
+    }
+
+    const Json& json() const { return json_; }
+    bool has(const char* key) const { return json_.contains(key); }
+    InputError error(const char* key, const char* what) const {
+        return InputError(fmt::format("{}: '{}' is {}.", place_, key, what));
+    }
+
+    const Json& at(const char* key) const {
+        const auto found = json_.find(key);
+        if (found == json_.end()) {
+            throw error(key, "missing");
+        }
+        return *found;
+    }
+    std::string text(const char* key) const {
+        if (!at(key).is_string()) {
+            throw error(key, "not text");
+        }
+        return at(key).get<std::string>();
+    }
+    std::string text_or_empty(const char* key) const { return has(key) ? text(key) : std::string(); }
+    bool flag(const char* key) const {
+        if (!at(key).is_boolean()) {
+            throw error(key, "neither true nor false");
+        }
+        return at(key).get<bool>();
+    }
+    double number(const char* key) const {
+        if (!at(key).is_number()) {
+            throw error(key, "not a number");
+        }
+        return at(key).get<double>();
+    }
+    // null stands for a value that is not finite.
+    double number_or_nan(const char* key) const {
+        return at(key).is_null() ? std::numeric_limits<double>::quiet_NaN() : number(key);
+    }
+    template <class T>
+    T whole(const char* key) const {
+        return whole<T>(key, at(key));
+    }
+    template <class T>
+    T whole(const char* key, const Json& value) const {
+        const bool in_range = value.is_number_unsigned() ? value.get<std::uint64_t>() <=
+                                                               static_cast<std::uint64_t>(std::numeric_limits<T>::max())
+                              : value.is_number_integer() ? std::in_range<T>(value.get<std::int64_t>())
+                                                          : false;
+        if (!in_range) {
+            throw error(key, "not a whole number in its range");
+        }
+        return value.get<T>();
+    }
+    Object object(const char* key) const { return {at(key), fmt::format("{}, '{}'", place_, key)}; }
+
+  private:
+    const Json& json_;
+    std::string place_;
+};
+
+// The enumerator among `all` whose name_of is the text under `key`.
+template <class E, std::size_t N>
+E enumerator(const Object& object, const char* key, const std::array<E, N>& all) {
+    const std::string text = object.text(key);
+    for (const E value : all) {
+        if (text == name_of(value)) {
+            return value;
+        }
+    }
+    throw object.error(key, "a word that this qkprof does not know");
+}
+
+Problem read_problem(const Object& entry) {
+    const auto extent = [&](const char* key) { return entry.whole<std::int64_t>(key); };
+    const Shape shape = {extent("batch"), extent("sequence"), extent("heads"), extent("head_dim")};
+    try {
+        parse_shape(shape.text());  // its products must not overflow
+    } catch (const InputError&) {
+        throw entry.error("batch", "one of four extents that are no problem of qkprof");
+    }
+    Problem problem;
+    problem.batch = shape.batch;
+    problem.sequence = shape.sequence;
+    problem.heads = shape.heads;
+    problem.head_dim = shape.head_dim;
+    problem.dtype = enumerator(entry, "dtype", std::array{DataType::f32, DataType::bf16, DataType::f16});
+    problem.eps = static_cast<float>(entry.number("eps"));
+    problem.rotary_base = entry.number("rotary_base");
+    problem.seed = entry.whole<std::uint64_t>("seed");
+    problem.offset = entry.whole<std::int64_t>("offset");
+    return problem;
+}
+
+Verification read_verification(const Object& entry) {
+    Verification v;
+    v.correct = entry.flag("correct");
+    v.fault = entry.text_or_empty("fault");
+    if (!v.fault.empty()) {
+        return v;
+    }
+    v.error_norm = entry.number_or_nan("error_norm");
+    v.wrong_elements = entry.whole<std::int64_t>("wrong_elements");
+    if (entry.has("first_wrong")) {
+        const Object e = entry.object("first_wrong");
+        v.first_wrong = WrongElement{.batch = e.whole<std::int64_t>("batch"),
+                                     .position = e.whole<std::int64_t>("position"),
+                                     .head = e.whole<std::int64_t>("head"),
+                                     .column = e.whole<std::int64_t>("column"),
+                                     .got = e.number_or_nan("got"),
+                                     .expected = e.number_or_nan("expected")};
+    }
+    return v;
+}
+
+// A counter is what has a source or, where it is unknown, a reason.
+Counters read_counters(const Object& entry) {
+    static const std::set<std::string, std::less<>> not_counters = {"real_time", "error_norm", "copy_fraction"};
+    Counters counters;
+    for (const auto& [key, value] : entry.json().items()) {
+        const bool source = key.ends_with("_source");
+        if (!source && !key.ends_with("_reason")) {
+            continue;
+        }
+        const std::string name = key.substr(0, key.size() - std::string_view("_source").size());
+        if (not_counters.contains(name)) {
+            continue;
+        }
+        Counter counter;
+        if (source) {
+            counter.value = entry.number(name.c_str());
+            counter.source =
+                enumerator(entry, key.c_str(), std::array{Source::counted, Source::emulated, Source::modelled});
+        } else {
+            counter.reason = entry.text(key.c_str());
+        }
+        counters[name] = counter;
+    }
+    return counters;
+}
+
+Measurement read_measurement(const Object& entry) {
+    Measurement m;
+    m.variant = entry.text("variant");
+    m.family = enumerator(entry, "family",
+                          std::array{Family::ceiling, Family::naive, Family::split, Family::register_only,
+                                     Family::shared_memory, Family::cache_aware});
+    m.problem = read_problem(entry);
+    m.state = enumerator(entry, "state", std::array{CacheState::cold, CacheState::warm});
+    const Object parameters = entry.object("parameters");
+    for (const auto& [name, value] : parameters.json().items()) {
+        m.parameters[name] = parameters.whole<int>(name.c_str(), value);
+    }
+    for (const Json& name : entry.at("non_standard")) {
+        const auto found = name.is_string() ? m.parameters.find(name.get<std::string>()) : m.parameters.end();
+        if (found == m.parameters.end()) {
+            throw entry.error("non_standard", "not a list of names of parameters");
+        }
+        m.non_standard.insert(*found);
+    }
+    m.refused = entry.text_or_empty("refused");
+    m.no_time_reason = entry.text_or_empty("real_time_reason");
+    if (!m.refused.empty()) {
+        return m;
+    }
+    m.verification = read_verification(entry);
+    m.declaration = {.launches = entry.whole<std::int64_t>("declared_launches"),
+                     .load_bytes = entry.whole<std::int64_t>("declared_load_bytes"),
+                     .store_bytes = entry.whole<std::int64_t>("declared_store_bytes"),
+                     .shared_bytes = entry.whole<std::int64_t>("declared_shared_bytes")};
+    m.counters = read_counters(entry);
+    for (const Json& sentence : entry.at("contradictions")) {
+        if (!sentence.is_string()) {
+            throw entry.error("contradictions", "not a list of sentences");
+        }
+        m.contradictions.push_back(sentence.get<std::string>());
+    }
+    m.timer = entry.text_or_empty("timer");
+    return m;
+}
+
+void read_time(const Object& entry, Measurement& m) {
+    if (entry.at("real_time").is_null()) {
+        return;
+    }
+    const std::string unit = entry.text("time_unit");
+    const double second = unit == "ns" ? 1e9 : unit == "us" ? 1e6 : unit == "ms" ? 1e3 : unit == "s" ? 1 : 0;
+    if (second == 0) {
+        throw entry.error("time_unit", "none of ns, us, ms and s");
+    }
+    if (!(entry.number("real_time") > 0)) {
+        throw entry.error("real_time", "not above 0");
+    }
+    m.seconds.push_back(entry.number("real_time") / second);
+    m.host_seconds.push_back(entry.number("cpu_time") / second);
+}
+
+Environment read_environment(const Object& context) {
+    Environment e;
+    e.date = context.text("date");
+    e.host_name = context.text("host_name");
+    e.executable = context.text("executable");
+    e.processors = context.whole<int>("num_cpus");
+    e.build_type = context.text("library_build_type");
+    e.version = context.text("qkprof_version");
+    e.commit = context.text("commit");
+    e.complete = context.flag("complete");
+    static const std::set<std::string, std::less<>> known = {
+        "date", "host_name", "executable", "library_build_type", "qkprof_version", "commit"};
+    for (const auto& [name, value] : context.json().items()) {
+        if (value.is_string() && !known.contains(name)) {
+            e.further.emplace_back(name, value.get<std::string>());
+        }
+    }
+    const Object device = context.object("device");
+    DeviceInfo& d = e.device;
+    d.id = device.text("id");
+    d.description = device.text("description");
+    d.backend = device.text("backend") == "cuda" ? Backend::cuda : Backend::emulated;
+    d.has_clock = device.flag("has_clock");
+    d.l2_bytes = device.whole<std::int64_t>("l2_bytes");
+    d.memory_bytes = device.whole<std::int64_t>("memory_bytes");
+    d.limits = {.multiprocessors = device.whole<int>("multiprocessors"),
+                .shared_bytes_per_block = device.whole<std::int64_t>("shared_bytes_per_block"),
+                .persisting_l2_bytes = device.whole<std::int64_t>("persisting_l2_bytes")};
+    for (const auto& [name, value] : device.object("facts").json().items()) {
+        d.facts.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+    return e;
+}
+
+// Without nlohmann's "[json.exception.parse_error.101] ".
+std::string plain(const Json::exception& error) {
+    const std::string text = error.what();
+    const std::size_t end = text.find("] ");
+    return end == std::string::npos ? text : text.substr(end + 2);
+}
+
+}  // namespace
+
+Profile parse_profile(std::string_view json, const std::string& source) {
+    if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+        throw InputError(fmt::format("The profile {} is empty.", source));
+    }
+    Json root;
+    try {
+        root = Json::parse(json);
+    } catch (const Json::exception& error) {
+        throw InputError(fmt::format("The profile {} is not JSON: {}.", source, plain(error)));
+    }
+    const Object file(root, source);
+    if (!file.has("context") || !root["context"].is_object() || !root["context"].contains("schema_version")) {
+        throw InputError(fmt::format("{} is not a profile of qkprof: its context has no schema_version.", source));
+    }
+    const Object context = file.object("context");
+    const auto schema = context.whole<std::int64_t>("schema_version");
+    if (schema > profile_schema) {
+        throw InputError(
+            fmt::format("The profile {} was written by a newer qkprof (schema {}; this one reads up to {}): "
+                        "use that one to read it.",
+                        source, schema, profile_schema));
+    }
+    Profile profile;
+    profile.environment = read_environment(context);
+    if (!file.at("benchmarks").is_array()) {
+        throw file.error("benchmarks", "not a list");
+    }
+    std::map<std::string, std::size_t> index_of;
+    std::size_t number = 0;
+    for (const Json& item : file.at("benchmarks")) {
+        const std::string place = fmt::format("{}, benchmarks[{}]", source, number++);
+        const std::string name = Object(item, place).text("name");
+        const Object entry(item, fmt::format("{} ({})", place, name));
+        const auto [known, added] = index_of.try_emplace(name, profile.measurements.size());
+        if (added) {
+            profile.measurements.push_back(read_measurement(entry));
+            if (profile.measurements.back().name() != name) {
+                throw entry.error("name", "not what its variant, problem, state and parameters make it");
+            }
+        }
+        read_time(entry, profile.measurements[known->second]);
+    }
+    return profile;
+}
+
+Profile read_profile(const std::filesystem::path& path) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (!std::filesystem::exists(status)) {
+        throw InputError(fmt::format("There is no profile {}.", path.string()));
+    }
+    if (!std::filesystem::is_regular_file(status)) {
+        throw InputError(fmt::format("{} is not a file that could hold a profile.", path.string()));
+    }
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (!error && size > largest_file) {
+        throw InputError(fmt::format("{} has {} bytes and a profile at most {}: it is not read.", path.string(), size,
+                                     largest_file));
+    }
+    std::ifstream stream(path, std::ios::binary);
+    std::string text(error ? 0 : size, '\0');
+    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!stream) {
+        throw InputError(fmt::format("The profile {} cannot be read.", path.string()));
+    }
+    return parse_profile(text, path.string());
+}
+
+}  // namespace qkprof

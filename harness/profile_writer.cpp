@@ -1,0 +1,185 @@
+// Writes a profile as Google Benchmark's JSON.
+#include "profile.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstdlib>
+
+namespace qkprof {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Not a number and infinity have no JSON: null.
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+// A count is written without a decimal point.
+Json counter_value(double value) {
+    constexpr double exact = 0x1p53;
+    if (value == std::floor(value) && std::abs(value) < exact) {
+        return static_cast<std::int64_t>(value);
+    }
+    return number(value);
+}
+
+// The shortest text that reads back as the same float: 1e-06 and not 9.99999997e-07.
+Json shortest(float value) { return std::strtod(fmt::format("{}", value).c_str(), nullptr); }
+
+void add_counter(Json& entry, const std::string& name, const Counter& counter) {
+    if (counter.value && std::isfinite(*counter.value)) {
+        entry[name] = counter_value(*counter.value);
+        entry[name + "_source"] = name_of(counter.source);
+    } else {
+        entry[name] = nullptr;
+        entry[name + "_reason"] = counter.value ? "the value is not finite" : counter.reason;
+    }
+}
+
+void add_verification(Json& entry, const Measurement& m) {
+    const Verification& v = m.verification;
+    entry["correct"] = v.correct;
+    if (!v.fault.empty()) {
+        entry["fault"] = v.fault;
+        entry["error_norm"] = nullptr;
+        entry["error_norm_reason"] = "the kernel did not finish";
+        return;
+    }
+    entry["error_norm"] = number(v.error_norm);
+    if (!std::isfinite(v.error_norm)) {
+        entry["error_norm_reason"] = "the output holds values that are not finite";
+    }
+    entry["wrong_elements"] = v.wrong_elements;
+    if (v.first_wrong) {
+        const WrongElement& e = *v.first_wrong;
+        entry["first_wrong"] = {{"batch", e.batch},   {"position", e.position}, {"head", e.head},
+                                {"column", e.column}, {"got", number(e.got)},   {"expected", number(e.expected)}};
+    }
+}
+
+// All of an entry but its time, which differs between the repetitions.
+Json facts_of(const Measurement& m, const CopyFractions& fractions) {
+    const Problem& p = m.problem;
+    Json entry = {{"variant", m.variant},
+                  {"family", name_of(m.family)},
+                  {"batch", p.batch},
+                  {"sequence", p.sequence},
+                  {"heads", p.heads},
+                  {"head_dim", p.head_dim},
+                  {"dtype", name_of(p.dtype)},
+                  {"state", name_of(m.state)},
+                  {"eps", shortest(p.eps)},
+                  {"rotary_base", p.rotary_base},
+                  {"seed", p.seed},
+                  {"offset", p.offset},
+                  {"parameters", Json::object()},
+                  {"non_standard", Json::array()}};
+    for (const auto& [name, value] : m.parameters) {
+        entry["parameters"][name] = value;
+    }
+    for (const auto& [name, value] : m.non_standard) {
+        entry["non_standard"].push_back(name);
+    }
+    const std::string error = error_of(m);
+    if (!error.empty()) {
+        entry["error_occurred"] = true;
+        entry["error_message"] = error;
+    }
+    entry["compulsory_bytes"] = p.compulsory_bytes();
+    if (!m.refused.empty()) {
+        entry["refused"] = m.refused;
+        return entry;
+    }
+    add_verification(entry, m);
+    entry["declared_launches"] = m.declaration.launches;
+    entry["declared_load_bytes"] = m.declaration.load_bytes;
+    entry["declared_store_bytes"] = m.declaration.store_bytes;
+    entry["declared_shared_bytes"] = m.declaration.shared_bytes;
+    for (const auto& [name, counter] : m.counters) {
+        add_counter(entry, name, counter);
+    }
+    const Counter fraction = fractions.of(m);
+    entry["copy_fraction"] = fraction.value ? number(*fraction.value) : Json(nullptr);
+    if (!fraction.value) {
+        entry["copy_fraction_reason"] = fraction.reason;
+    }
+    entry["contradictions"] = m.contradictions;
+    return entry;
+}
+
+// Entries without a time are aggregates and have no unit: so Google Benchmark's compare.py leaves them out instead of
+// computing with null.
+void add_entries(Json& entries, const Measurement& m, const CopyFractions& fractions) {
+    const std::string name = m.name();
+    const Json facts = facts_of(m, fractions);
+    if (m.seconds.empty()) {
+        Json entry = {{"name", name},        {"run_name", name}, {"run_type", "aggregate"},
+                      {"repetitions", 0},    {"threads", 1},     {"aggregate_name", "untimed"},
+                      {"real_time", nullptr}};
+        entry["real_time_reason"] = error_of(m).empty() ? m.no_time_reason : error_of(m);
+        entry.update(facts);
+        entries.push_back(std::move(entry));
+        return;
+    }
+    for (std::size_t i = 0; i < m.seconds.size(); ++i) {
+        Json entry = {{"name", name},
+                      {"run_name", name},
+                      {"run_type", "iteration"},
+                      {"repetitions", m.seconds.size()},
+                      {"repetition_index", i},
+                      {"threads", 1},
+                      {"iterations", 1},
+                      {"real_time", number(m.seconds[i] * 1e6)},
+                      {"cpu_time", number(m.host_seconds.at(i) * 1e6)},
+                      {"time_unit", "us"},
+                      {"timer", m.timer}};
+        entry.update(facts);
+        entries.push_back(std::move(entry));
+    }
+}
+
+Json context_of(const Environment& e) {
+    const DeviceInfo& d = e.device;
+    Json facts = Json::object();
+    for (const auto& [name, value] : d.facts) {
+        facts[name] = value;
+    }
+    Json context = {{"date", e.date},
+                    {"host_name", e.host_name},
+                    {"executable", e.executable},
+                    {"num_cpus", e.processors},
+                    {"library_build_type", e.build_type},
+                    {"schema_version", profile_schema},
+                    {"qkprof_version", e.version},
+                    {"commit", e.commit},
+                    {"complete", e.complete}};
+    context["device"] = {{"id", d.id},
+                         {"description", d.description},
+                         {"backend", d.backend == Backend::cuda ? "cuda" : "emulated"},
+                         {"has_clock", d.has_clock},
+                         {"l2_bytes", d.l2_bytes},
+                         {"memory_bytes", d.memory_bytes},
+                         {"multiprocessors", d.limits.multiprocessors},
+                         {"shared_bytes_per_block", d.limits.shared_bytes_per_block},
+                         {"persisting_l2_bytes", d.limits.persisting_l2_bytes},
+                         {"facts", facts}};
+    for (const auto& [name, value] : e.further) {
+        context.emplace(name, value);  // never over one of the above
+    }
+    return context;
+}
+
+}  // namespace
+
+std::string to_json(const Profile& profile) {
+    const CopyFractions fractions(profile.measurements);
+    Json entries = Json::array();
+    for (const Measurement& measurement : profile.measurements) {
+        add_entries(entries, measurement, fractions);
+    }
+    const Json whole = {{"context", context_of(profile.environment)}, {"benchmarks", std::move(entries)}};
+    return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace qkprof

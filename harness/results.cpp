@@ -1,0 +1,337 @@
+#include "results.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+namespace qkprof {
+namespace {
+
+constexpr double sector_bytes = 32;
+constexpr const char* unknown = "-";
+
+// The linear interpolation between the two nearest of the sorted samples.
+double quantile(const std::vector<double>& sorted, double fraction) {
+    const double place = fraction * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    return std::lerp(sorted[below], sorted[above], place - std::floor(place));
+}
+
+// `digits` significant ones, never in scientific notation; for values in [0, 1000).
+std::string significant(double value, int digits) {
+    const int before_point = value >= 100 ? 3 : value >= 10 ? 2 : 1;
+    return fmt::format("{:.{}f}", value, std::max(0, digits - before_point));
+}
+
+std::string in_units(double value, double step, const std::vector<const char*>& units, int digits) {
+    std::size_t unit = 0;
+    while (value >= 999.5 && unit + 1 < units.size()) {  // 999.5 would be shown as 1000
+        value /= step;
+        ++unit;
+    }
+    return fmt::format("{} {}", significant(value, digits), units[unit]);
+}
+
+std::string variant_text(const Measurement& m) {
+    std::string text = m.variant;
+    for (const auto& [name, value] : m.non_standard) {
+        text += fmt::format(" {}={}", name, value);
+    }
+    return m.family == Family::ceiling ? text + " (ceiling)" : text;
+}
+
+std::string shape_text(const Problem& p) {
+    return fmt::format("{}x{}x{}x{}", p.batch, p.sequence, p.heads, p.head_dim);
+}
+
+bool ran(const Measurement& m) { return m.refused.empty(); }
+bool right(const Measurement& m) { return m.refused.empty() && m.verification.correct; }
+
+Counter counter_of(const Measurement& m, const char* name) {
+    const auto found = m.counters.find(name);
+    return found != m.counters.end()
+               ? found->second
+               : Counter{.value = {}, .source = Source::counted, .reason = "the device does not count it"};
+}
+
+// The sum of two counters, times `unit`: unknown where either is, modelled where either is.
+Counter sum_of(const Measurement& m, const char* first, const char* second, double unit) {
+    const Counter a = counter_of(m, first);
+    const Counter b = counter_of(m, second);
+    if (!a.value || !b.value) {
+        return a.value ? b : a;
+    }
+    return {.value = (*a.value + *b.value) * unit, .source = std::max(a.source, b.source), .reason = {}};
+}
+
+// Why cells of the table are unknown: each reason once, with the columns it is for.
+class Reasons {
+  public:
+    Cell unknown_cell(const std::string& column, const std::string& reason) {
+        auto known = std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& r) { return r.first == reason; });
+        if (known == reasons_.end()) {
+            known = reasons_.insert(known, {reason, {}});
+        }
+        std::vector<std::string>& columns = known->second;
+        if (std::find(columns.begin(), columns.end(), column) == columns.end()) {
+            columns.push_back(column);
+        }
+        return {unknown, Style::faint};
+    }
+    std::vector<std::string> notes() const {
+        std::vector<std::string> notes;
+        for (const auto& [reason, columns] : reasons_) {
+            notes.push_back(fmt::format("- {}: {}", fmt::join(columns, ", "), reason));
+        }
+        return notes;
+    }
+
+  private:
+    std::vector<std::pair<std::string, std::vector<std::string>>> reasons_;  // few, in the order they came up
+};
+
+class ResultsTable {
+  public:
+    explicit ResultsTable(const Profile& profile) : profile_(profile), fractions_(profile.measurements) {}
+
+    Table build() {
+        table_.columns = {{"variant"},         {"state"},         {"time", true},     {"spread", true},
+                          {"GB/s", true},      {"of copy", true}, {"launches", true}, {"declared", true},
+                          {"requested", true}, {"L2", true},      {"DRAM", true},     {"error", true}};
+        const auto& all = profile_.measurements;
+        for (auto first = all.begin(); first != all.end();) {
+            const auto last =
+                std::find_if(first, all.end(), [&](const Measurement& m) { return m.problem != first->problem; });
+            add_section({first, last});
+            first = last;
+        }
+        table_.notes = reasons_.notes();
+        if (modelled_) {
+            table_.notes.emplace_back("~ modelled, not counted");
+        }
+        if (!profile_.environment.complete) {
+            table_.notes.emplace_back("interrupted: this is what was measured until then");
+        }
+        return std::move(table_);
+    }
+
+  private:
+    void add_section(std::vector<Measurement> group) {
+        std::stable_sort(group.begin(), group.end(),
+                         [](const Measurement& a, const Measurement& b) { return a.state < b.state; });
+        const Problem& p = group.front().problem;
+        Section section;
+        section.heading = fmt::format("{} {}, {} compulsory{}", shape_text(p), name_of(p.dtype),
+                                      format_bytes(static_cast<double>(p.compulsory_bytes())),
+                                      p.offset != 0 ? fmt::format(", offset {}", p.offset) : "");
+        std::vector<std::string> seen;
+        const auto once = [&](const std::string& note) {
+            if (std::find(seen.begin(), seen.end(), note) == seen.end()) {
+                seen.push_back(note);
+                section.notes.push_back(note);
+            }
+        };
+        for (const Measurement& m : group) {
+            if (ran(m)) {
+                section.rows.push_back(row_of(m));
+            }
+            if (!right(m)) {
+                once(fmt::format("{}: {}", variant_text(m), error_of(m)));
+            }
+            for (const std::string& sentence : m.contradictions) {
+                once(sentence);
+            }
+        }
+        table_.sections.push_back(std::move(section));
+    }
+
+    std::vector<Cell> row_of(const Measurement& m) {
+        if (!right(m)) {  // its note says why
+            std::vector<Cell> row(table_.columns.size(), Cell{unknown, Style::faint});
+            row.front() = {variant_text(m), Style::bad};
+            row.at(1) = {name_of(m.state)};
+            row.back() = {m.verification.fault.empty() ? fmt::format("{:.1e}", m.verification.error_norm) : "fault",
+                          Style::bad};
+            return row;
+        }
+        std::vector<Cell> row = {{variant_text(m), m.family == Family::ceiling ? Style::faint : Style::plain},
+                                 {name_of(m.state)}};
+        add_time(row, m);
+        const Style declared = m.contradictions.empty() ? Style::plain : Style::bad;
+        const Counter launches = counter_of(m, "launches");
+        row.push_back(launches.value ? Cell{fmt::format("{}/{}", m.declaration.launches, *launches.value), declared}
+                                     : Cell{fmt::format("{}/{}", m.declaration.launches,
+                                                        reasons_.unknown_cell("launches", launches.reason).text)});
+        row.push_back(
+            {format_bytes(static_cast<double>(m.declaration.load_bytes + m.declaration.store_bytes)), declared});
+        row.push_back(bytes_cell("requested", sum_of(m, "global_load_sectors", "global_store_sectors", sector_bytes)));
+        row.push_back(bytes_cell("L2", sum_of(m, "l2_read_sectors", "l2_write_sectors", sector_bytes)));
+        row.push_back(bytes_cell("DRAM", sum_of(m, "dram_read_bytes", "dram_write_bytes", 1)));
+        row.push_back({fmt::format("{:.1e}", m.verification.error_norm)});
+        return row;
+    }
+
+    void add_time(std::vector<Cell>& row, const Measurement& m) {
+        if (m.seconds.empty()) {
+            for (const char* column : {"time", "spread", "GB/s", "of copy"}) {
+                row.push_back(reasons_.unknown_cell(column, m.no_time_reason));
+            }
+            return;
+        }
+        const double seconds = median(m.seconds);
+        row.push_back({format_time(seconds)});
+        const std::optional<double> spread = relative_spread(m.seconds);
+        row.push_back(spread ? Cell{fmt::format("\u00b1{:.1f}%", *spread * 100)}
+                             : reasons_.unknown_cell("spread", "it needs at least 3 samples"));
+        row.push_back({fmt::format("{:.0f}", static_cast<double>(m.problem.compulsory_bytes()) / seconds / 1e9)});
+        const Counter fraction = fractions_.of(m);
+        constexpr double as_good_as_a_copy = 0.95;
+        row.push_back(
+            fraction.value
+                ? Cell{fmt::format("{:.1f}%", *fraction.value * 100),
+                       *fraction.value >= as_good_as_a_copy && m.family != Family::ceiling ? Style::good : Style::plain}
+                : reasons_.unknown_cell("of copy", fraction.reason));
+    }
+
+    Cell bytes_cell(const std::string& column, const Counter& counter) {
+        if (!counter.value) {
+            return reasons_.unknown_cell(column, counter.reason);
+        }
+        const bool modelled = counter.source == Source::modelled;
+        modelled_ = modelled_ || modelled;
+        return {fmt::format("{}{}", modelled ? "~" : "", format_bytes(*counter.value))};
+    }
+
+    const Profile& profile_;
+    CopyFractions fractions_;
+    Reasons reasons_;
+    Table table_;
+    bool modelled_ = false;
+};
+
+// The counters that a device gives; the others of metrics() follow from a measurement and have cells of their own.
+std::vector<const char*> device_metrics() {
+    std::vector<const char*> names;
+    for (const Metric& metric : metrics()) {
+        const std::string_view name = metric.name;
+        if (name != "compulsory_bytes" && name != "error_norm" && name != "copy_fraction") {
+            names.push_back(metric.name);
+        }
+    }
+    return names;
+}
+
+Cell plain_number(const std::optional<double>& value) { return {value ? fmt::format("{}", *value) : std::string()}; }
+
+}  // namespace
+
+std::optional<double> relative_spread(std::vector<double> samples) {
+    constexpr std::size_t least = 3;
+    if (samples.size() < least) {
+        return {};
+    }
+    std::sort(samples.begin(), samples.end());
+    return (quantile(samples, 0.75) - quantile(samples, 0.25)) / 2 / quantile(samples, 0.5);
+}
+
+std::string format_time(double seconds) { return in_units(seconds * 1e9, 1000, {"ns", "us", "ms", "s"}, 4); }
+
+std::string format_bytes(double bytes) {
+    constexpr double exact_below = 1024;
+    if (bytes < exact_below) {
+        return fmt::format("{} B", bytes);
+    }
+    return in_units(bytes / 1024, 1024, {"KiB", "MiB", "GiB", "TiB", "PiB"}, 3);
+}
+
+Table results_table(const Profile& profile) { return ResultsTable(profile).build(); }
+
+Table results_rows(const Profile& profile) {
+    const CopyFractions fractions(profile.measurements);
+    Table table;
+    for (const char* title : {"name",
+                              "variant",
+                              "family",
+                              "parameters",
+                              "shape",
+                              "dtype",
+                              "state",
+                              "status",
+                              "message",
+                              "timer",
+                              "samples",
+                              "median_us",
+                              "spread",
+                              "gb_per_s",
+                              "copy_fraction",
+                              "compulsory_bytes",
+                              "error_norm",
+                              "declared_launches",
+                              "declared_load_bytes",
+                              "declared_store_bytes",
+                              "declared_shared_bytes"}) {
+        table.columns.push_back({title});
+    }
+    const std::vector<const char*> counters = device_metrics();
+    for (const char* name : counters) {
+        table.columns.push_back({name});
+        table.columns.push_back({std::string(name) + "_source"});
+    }
+    Section section;
+    for (const Measurement& m : profile.measurements) {
+        std::vector<std::string> parameters;
+        for (const auto& [name, value] : m.parameters) {
+            parameters.push_back(fmt::format("{}={}", name, value));
+        }
+        const std::string error = error_of(m);
+        const char* status = !ran(m)                    ? "refused"
+                             : !right(m)                ? "wrong"
+                             : m.contradictions.empty() ? "ok"
+                                                        : "contradicted";
+        std::optional<double> seconds;
+        std::optional<double> spread;
+        std::optional<double> rate;
+        if (!m.seconds.empty()) {
+            seconds = median(m.seconds);
+            spread = relative_spread(m.seconds);
+            rate = static_cast<double>(m.problem.compulsory_bytes()) / *seconds / 1e9;
+        }
+        std::vector<Cell> row = {{m.name()},
+                                 {m.variant},
+                                 {name_of(m.family)},
+                                 {fmt::format("{}", fmt::join(parameters, " "))},
+                                 {shape_text(m.problem)},
+                                 {name_of(m.problem.dtype)},
+                                 {name_of(m.state)},
+                                 {status},
+                                 {error.empty() ? fmt::format("{}", fmt::join(m.contradictions, " ")) : error},
+                                 {m.timer},
+                                 {fmt::format("{}", m.seconds.size())},
+                                 plain_number(seconds ? std::optional(*seconds * 1e6) : seconds),
+                                 plain_number(spread),
+                                 plain_number(rate),
+                                 plain_number(fractions.of(m).value),
+                                 {fmt::format("{}", m.problem.compulsory_bytes())}};
+        const bool compared = ran(m) && m.verification.fault.empty();
+        row.push_back(plain_number(compared ? std::optional(m.verification.error_norm) : std::nullopt));
+        for (const std::int64_t declared : {m.declaration.launches, m.declaration.load_bytes, m.declaration.store_bytes,
+                                            m.declaration.shared_bytes}) {
+            row.push_back({ran(m) ? fmt::format("{}", declared) : std::string()});
+        }
+        for (const char* name : counters) {
+            const Counter counter = counter_of(m, name);
+            row.push_back(plain_number(counter.value));
+            row.push_back({counter.value ? name_of(counter.source) : ""});
+        }
+        section.rows.push_back(std::move(row));
+    }
+    table.sections.push_back(std::move(section));
+    return table;
+}
+
+}  // namespace qkprof

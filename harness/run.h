@@ -1,0 +1,43 @@
+// The main job: every problem x variant x cache state is verified, counted and, where the device has a clock, timed.
+#pragma once
+
+#include "device.h"
+#include "error.h"
+#include "profile.h"
+#include "selection.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace qkprof {
+
+struct Plan {
+    std::vector<Candidate> candidates;
+    std::vector<Problem> problems;
+    std::vector<CacheState> states;
+    int samples = 20;
+};
+
+// What a run tells its caller while it goes on; all must be set.
+struct Observer {
+    std::function<void(const std::string&)> progress;  // what is being done now
+    std::function<void(const Profile&)> added;         // the profile holds new results
+    std::function<bool()> interrupted;                 // asked between steps; true ends the run
+};
+
+// Throws InputError when a problem does not fit the device's memory.
+void check_memory(const Device& device, const Plan& plan);
+
+// Fills profile.measurements and, unless it was interrupted, sets profile.environment.complete. Where the device has a
+// clock and no ceiling is among the candidates, the ceilings are added.
+void run(Device& device, Plan plan, Profile& profile, const Observer& observer);
+
+// Sentences about what a variant declares and the counts contradict.
+std::vector<std::string> contradictions_of(const Measurement& measurement);
+
+// wrong_result, failed (a declaration is contradicted), inconclusive (interrupted, or every variant refused every
+// problem) or passed, in this order.
+Exit verdict_of(const Profile& profile);
+
+}  // namespace qkprof

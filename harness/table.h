@@ -1,0 +1,49 @@
+// A table of text, and its forms: for a terminal, markdown, CSV and JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qkprof {
+
+enum class Style : std::uint8_t { plain, faint, good, bad };
+
+struct Cell {
+    std::string text;
+    Style style = Style::plain;
+};
+
+struct Column {
+    std::string title;
+    bool right = false;  // aligned: numbers
+};
+
+// Rows that belong together, under a heading and with notes after them; both may be empty.
+struct Section {
+    std::string heading;
+    std::vector<std::vector<Cell>> rows;  // each as long as the table has columns
+    std::vector<std::string> notes;
+};
+
+struct Table {
+    std::vector<Column> columns;
+    std::vector<Section> sections;
+    std::vector<std::string> notes;  // after the last section
+};
+
+// For a terminal: columns as wide as their widest cell, headings, and colours if `colour`.
+std::string to_text(const Table& table, bool colour);
+std::string to_markdown(const Table& table);
+// Rows alone, quoted as RFC 4180 says, lines ended as Unix does; the titles are the first line.
+std::string to_csv(const Table& table);
+// The rows alone as a list of objects, keyed by the titles.
+std::string to_json(const Table& table);
+
+// "table", "markdown", "csv" or "json".
+enum class Format : std::uint8_t { table, markdown, csv, json };
+// Throws InputError, with the nearest, for any other word.
+Format parse_format(std::string_view word);
+
+}  // namespace qkprof

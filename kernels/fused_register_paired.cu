@@ -1,0 +1,148 @@
+// fused_register_paired: one kernel, both partners of a rotation in one lane.
+//
+// Hypothesis: without the shuffles of the rotation, and with several head vectors to one load of gamma and of the
+// tables, less stands between a load and its store: as fast as a copy when streaming, and faster than a warp per head
+// vector when the data is resident in the L2, where the constants are two thirds of what the L1 delivers.
+//
+// A lane group takes `heads` head vectors, one after the other, the loads of the next one in flight while one is
+// computed. At each turn a warp's groups take neighbouring rows. Gamma stays in registers; so do the table rows when
+// all rows of the warp are of one position, and otherwise they are loaded at each turn. The lane groups compiled are
+// those that give each lane 16 bytes of each half (as near as the head dim allows) and those half as wide, not below 4
+// lanes: with 2 the constants alone would take most of the registers.
+
+#include "paired.h"
+
+namespace qkprof::inline QK_BUILD {
+namespace {
+
+template <class P>
+QK_KERNEL void one_head_kernel(Arguments a) {
+    one_head_a_group<P, Cache::normal, Cache::read_only>(a);
+}
+
+template <class P>
+QK_KERNEL_UP_TO(512)
+void several_heads_kernel(Arguments a, unsigned heads) {
+    const unsigned first = (block() * (threads() / 32) + warp()) * heads * P::rows_at_once;
+    if (first >= a.rows) {
+        return;  // the whole warp
+    }
+    const unsigned end = a.rows - first < heads * P::rows_at_once ? a.rows : first + heads * P::rows_at_once;
+    const bool one_position = first / a.heads == (end - 1) / a.heads;
+    unsigned row = first + P::group();
+    auto head = P::template load_head<Cache::normal>(a, row);
+    auto angles = P::template load_angles<Cache::read_only>(a, position_of(a, row < a.rows ? row : a.rows - 1));
+    const auto gamma = P::template load_gamma<Cache::read_only>(a);
+    for (unsigned turn = first; turn < end; turn += P::rows_at_once) {  // the same for all lanes of the warp
+        const unsigned next_row = row + P::rows_at_once;
+        const bool another = turn + P::rows_at_once < end;
+        typename P::Head next = {};
+        if (another) {
+            next = P::template load_head<Cache::normal>(a, next_row);
+        }
+        P::template store_head<Cache::normal>(a, row, P::norm_and_rotate(head, gamma, angles, a.eps));
+        if (another && !one_position) {
+            const unsigned position = position_of(a, next_row < a.rows ? next_row : a.rows - 1);
+            angles = P::template load_angles<Cache::read_only>(a, position);
+        }
+        head = next;
+        row = next_row;
+    }
+}
+
+PairedLayout layout_of(const Request& request) {
+    const Problem& p = request.problem;
+    const int lanes = request.parameter("lanes");
+    return lanes == 0 ? widest_layout(p) : paired_layout(static_cast<int>(p.head_dim), bytes_of(p.dtype), lanes);
+}
+
+// The narrower of the two lane groups that are compiled; the same as the wider where that has 4 lanes.
+constexpr int narrow_lanes(int widest) { return std::max(widest / 2, 4); }
+
+std::string refuse_lanes(const Request& request) {
+    const int lanes = request.parameter("lanes");
+    const int widest = widest_layout(request.problem).lanes;
+    if (lanes == 0 || lanes == widest || lanes == narrow_lanes(widest)) {
+        return {};
+    }
+    return "for head_dim " + std::to_string(request.problem.head_dim) + " in " + name_of(request.problem.dtype) +
+           " it is compiled for " + std::to_string(widest) + " lanes or " + std::to_string(narrow_lanes(widest)) +
+           ", not " + std::to_string(lanes);
+}
+
+// Summed over all warps, the positions whose table rows are loaded, each time that they are.
+std::int64_t table_rows_loaded(const Problem& p, std::int64_t rows_at_once, std::int64_t heads) {
+    std::int64_t loaded = 0;
+    for (std::int64_t first = 0; first < p.rows(); first += rows_at_once * heads) {
+        const std::int64_t end = std::min(first + rows_at_once * heads, p.rows());
+        if (first / p.heads == (end - 1) / p.heads) {
+            ++loaded;
+            continue;
+        }
+        for (std::int64_t turn = first; turn < end; turn += rows_at_once) {
+            loaded += positions_between(p, turn, std::min(turn + rows_at_once, end) - 1);
+        }
+    }
+    return loaded;
+}
+
+Declaration declare(const Request& request) {
+    const Problem& p = request.problem;
+    const PairedLayout layout = layout_of(request);
+    const int heads = request.parameter("heads");
+    const std::int64_t warps = divide_up(p.rows(), std::int64_t{layout.rows_at_once()} * heads);
+    const std::int64_t constants = warps + table_rows_loaded(p, layout.rows_at_once(), heads);
+    return {.launches = p.rows() > 0 ? 1 : 0,
+            .load_bytes = paired_tensor_bytes(p, layout) + constants * paired_constant_bytes(p, layout),
+            .store_bytes = paired_tensor_bytes(p, layout),
+            .shared_bytes = 0};
+}
+
+template <class P>
+void launch_for(const Call& call) {
+    const int threads = call.request.parameter("threads");
+    const int heads = call.request.parameter("heads");
+    const std::int64_t rows_per_block = std::int64_t{threads} / 32 * P::layout.rows_at_once() * heads;
+    const LaunchConfig config = {.kernel = "fused_register_paired",
+                                 .blocks = divide_up(call.request.problem.rows(), rows_per_block),
+                                 .threads = threads};
+    if (heads == 1) {
+        launch(call.stream, config, one_head_kernel<P>, arguments_of(call));
+    } else {
+        launch(call.stream, config, several_heads_kernel<P>, arguments_of(call), static_cast<unsigned>(heads));
+    }
+}
+
+const Registration registration(
+    this_backend,
+    {.name = "fused_register_paired",
+     .family = Family::register_only,
+     .hypothesis = "one launch, both partners in one lane: no shuffle to rotate, constants shared by several heads",
+     .parameters =
+         {{"threads", "threads a block", 128, {64, 128, 256, 512}},
+          {"lanes", "lanes a head vector; 0: as many as leave each 16 bytes of each half", 0, {0, 4, 8, 16, 32}},
+          {"heads", "head vectors that a lane group takes one after the other", 1, {1, 2, 4, 8, 16}}},
+     .refuses =
+         [](const Request& request) {
+             const std::string reason = first_reason({refuse_head_dim(request.problem)});
+             return reason.empty() ? first_reason({refuse_lanes(request), refuse_paired(request.problem)}) : reason;
+         },
+     .declare = declare,
+     .scratch_bytes = {},
+     .persisting_bytes = {},
+     .run =
+         [](const Call& call) {
+             for_compiled(call.request.problem, [&](auto compiled) {
+                 using C = decltype(compiled);
+                 using T = typename C::type;
+                 constexpr int widest = widest_lanes(C::head_dim, sizeof(T));
+                 if (layout_of(call.request).lanes == widest) {
+                     launch_for<Paired<T, C::head_dim, widest>>(call);
+                 } else {
+                     launch_for<Paired<T, C::head_dim, narrow_lanes(widest)>>(call);
+                 }
+             });
+         }});
+
+}  // namespace
+}  // namespace qkprof::inline QK_BUILD

@@ -1,0 +1,191 @@
+// fused_tile_bulk: a persistent grid whose warps stream tiles of head vectors through shared memory by bulk copies.
+//
+// Hypothesis: the bulk copy engine moves whole tiles in and out with one instruction each, so that a few resident warps
+// keep the memory as busy as thousands of threads with their own loads and stores.
+//
+// Each warp runs a ring of its own: `stages` buffers of `tile` bytes, an mbarrier a buffer. Lane 0 asks for the tiles,
+// stages - 1 ahead; when a tile has arrived, the warp computes it in place and lane 0 stores it. Nothing in the loop is
+// waited for by the whole block. Within a tile the layout is that of paired_lanes.h.
+
+#include "paired_lanes.h"
+
+namespace qkprof::inline QK_BUILD {
+namespace {
+
+// With 4 lanes a head the 8 lanes of one shared wavefront belong to two rows, 128 bytes apart: every other group takes
+// its upper chunk first, which is in other banks, and rotates the other way round.
+template <class L>
+constexpr bool alternates = L::lanes == 4;
+
+// Bytes before the tiles: an mbarrier for each of `count` buffers, the tiles aligned to 128 bytes.
+QK_ANYWHERE constexpr unsigned barrier_bytes(unsigned count) { return (count * 8 + 127) / 128 * 128; }
+
+template <class T, int D, int Stages>
+QK_KERNEL void fused_tile_bulk_kernel(Arguments a, unsigned tile_rows) {
+    using L = PairedLanes<T, D>;
+    using V = Vector<T, L::size>;
+    const unsigned warps = threads() / 32;
+    const std::size_t tile_bytes = std::size_t{tile_rows} * D * sizeof(T);
+    const std::size_t first_buffer = std::size_t{warp()} * Stages;
+    Barrier* arrived = reinterpret_cast<Barrier*>(shared_memory()) + first_buffer;
+    std::byte* ring = shared_memory() + barrier_bytes(warps * Stages) + first_buffer * tile_bytes;
+
+    const unsigned tiles = (a.rows - 1) / tile_rows + 1;
+    const unsigned stride = blocks() * warps;
+    const unsigned first_tile = block() * warps + warp();
+    const auto rows_of = [&](unsigned tile) { return std::min(tile_rows, a.rows - tile * tile_rows); };
+    const auto fetch = [&](unsigned tile, unsigned stage) {
+        const unsigned bytes = rows_of(tile) * D * static_cast<unsigned>(sizeof(T));
+        barrier_expect(arrived + stage, bytes);
+        bulk_load(ring + stage * tile_bytes, q_at<T>(a, tile * tile_rows, D, 0), bytes, arrived + stage);
+    };
+    if (lane() == 0) {
+        for (unsigned stage = 0; stage < Stages; ++stage) {
+            barrier_initialise(arrived + stage, 1);
+        }
+    }
+    barrier();
+    if (lane() == 0) {
+        for (unsigned stage = 0; stage < Stages - 1 && first_tile + stage * stride < tiles; ++stage) {
+            fetch(first_tile + stage * stride, stage);
+        }
+    }
+
+    const unsigned group = lane() / L::lanes;
+    const unsigned entry = lane() % L::lanes * L::size;
+    const bool holds = lane() % L::lanes < L::active;
+    const bool turned = alternates<L> && group % 2 == 1;
+    const unsigned column[2] = {(turned ? D / 2 : 0) + entry, (turned ? 0 : D / 2) + entry};
+    float gamma[2][L::size] = {};
+    if (holds) {
+        load_constants(a.gamma + column[0], gamma[0]);
+        load_constants(a.gamma + column[1], gamma[1]);
+    }
+
+    unsigned round = 0;
+    for (unsigned tile = first_tile; tile < tiles; tile += stride, ++round) {
+        const unsigned stage = round % Stages;
+        T* buffer = reinterpret_cast<T*>(ring + stage * tile_bytes);
+        const unsigned rows = rows_of(tile);
+        barrier_wait(arrived + stage, round / Stages % 2);
+        for (unsigned pass = 0; pass < rows; pass += L::rows) {
+            const unsigned row = pass + group;  // within the tile
+            const bool active = holds && row < rows;
+            float x[2][L::size] = {};
+            float cosine[L::size] = {};
+            float sine[L::size] = {};
+            if (active) {
+                const unsigned position = position_of(a, tile * tile_rows + row);
+                const std::size_t table = static_cast<std::size_t>(position) * (D / 2) + entry;
+                load_constants(a.cos + table, cosine);
+                load_constants(a.sin + table, sine);
+                unpack(shared_load(reinterpret_cast<const V*>(buffer + row * D + column[0])), x[0]);
+                unpack(shared_load(reinterpret_cast<const V*>(buffer + row * D + column[1])), x[1]);
+            }
+            const float scale = inverse_rms(sum_lanes<L::lanes>(sum_of_squares(x[0], x[1])), D, a.eps);
+            for (int i = 0; i < L::size; ++i) {
+                sine[i] = turned ? -sine[i] : sine[i];
+            }
+            normalise_and_rotate(x[0], x[1], scale, gamma, cosine, sine);
+            if (active) {
+                shared_store(reinterpret_cast<V*>(buffer + row * D + column[0]), pack<T, L::size>(x[0]));
+                shared_store(reinterpret_cast<V*>(buffer + row * D + column[1]), pack<T, L::size>(x[1]));
+            }
+        }
+        async_fence();
+        warp_barrier();
+        if (lane() == 0) {
+            bulk_store(out_at<T>(a, tile * tile_rows, D, 0), buffer, rows * D * static_cast<unsigned>(sizeof(T)));
+            bulk_commit();
+            const unsigned next = tile + (Stages - 1) * stride;
+            if (next < tiles) {
+                bulk_wait<1>();  // the store of the round before has read the buffer that is filled next
+                fetch(next, (round + Stages - 1) % Stages);
+            }
+        }
+    }
+    if (lane() == 0) {
+        bulk_wait<0>();  // shared memory must outlive the stores that read it
+    }
+}
+
+// How a request is laid out; the head dim must be a compiled one.
+struct Plan {
+    std::int64_t tile_rows = 0;
+    std::int64_t blocks = 0;
+    std::int64_t shared_bytes = 0;
+    std::int64_t rows_per_warp = 0;   // that a warp handles at once
+    std::int64_t table_accesses = 0;  // each touches every sector of a table row
+    std::int64_t gamma_accesses = 0;  // each touches every sector of gamma
+};
+
+Plan plan_of(const Request& request) {
+    const Problem& p = request.problem;
+    Plan plan;
+    for_compiled(p, [&](auto compiled) {
+        using L = PairedLanes<typename decltype(compiled)::type, decltype(compiled)::head_dim>;
+        const std::int64_t row_bytes = p.head_dim * p.element_bytes();
+        const std::int64_t warps = request.parameter("threads") / 32;
+        const std::int64_t buffers = warps * request.parameter("stages");
+        plan.tile_rows = request.parameter("tile") / (row_bytes * L::rows) * L::rows;
+        plan.blocks = std::min(divide_up(divide_up(p.rows(), plan.tile_rows), warps),
+                               std::int64_t{request.limits.multiprocessors} * request.parameter("blocks"));
+        plan.shared_bytes = barrier_bytes(static_cast<unsigned>(buffers)) + buffers * plan.tile_rows * row_bytes;
+        plan.rows_per_warp = L::rows;
+        plan.table_accesses = L::table_accesses;
+        plan.gamma_accesses = L::table_accesses * (alternates<L> ? 2 : 1);
+    });
+    return plan;
+}
+
+const Registration registration(
+    this_backend,
+    {.name = "fused_tile_bulk",
+     .family = Family::shared_memory,
+     .hypothesis = "bulk copies let a few resident warps keep the memory as busy as thousands of threads do",
+     .parameters = {{"threads", "threads a block", 256, {64, 128, 256}},
+                    {"stages", "buffers of a warp's ring", 4, {2, 3, 4}},
+                    {"tile", "bytes of a buffer, at most", 2048, {2048, 4096, 8192}},
+                    {"blocks", "blocks a multiprocessor", 3, {1, 2, 3, 4, 6, 8}}},
+     .refuses =
+         [](const Request& request) {
+             const std::string reason =
+                 first_reason({refuse_head_dim(request.problem), refuse_alignment(request.problem, 16)});
+             return reason.empty() ? refuse_shared_bytes(request, plan_of(request).shared_bytes) : reason;
+         },
+     .declare =
+         [](const Request& request) {
+             const Problem& p = request.problem;
+             const Plan plan = plan_of(request);
+             const std::int64_t warps = plan.blocks * (request.parameter("threads") / 32);
+             const std::int64_t tensor = piecewise_bytes(p, divide_up(p.rows(), plan.tile_rows));
+             // Every warp asks for gamma once, and for the tables of the rows that it handles at once.
+             const std::int64_t constants =
+                 (warps * plan.gamma_accesses + positions_touched(p, plan.rows_per_warp) * plan.table_accesses) *
+                 p.gamma_bytes();
+             return Declaration{.launches = p.rows() > 0 ? 1 : 0,
+                                .load_bytes = tensor + constants,
+                                .store_bytes = tensor,
+                                .shared_bytes = p.rows() > 0 ? plan.shared_bytes : 0};
+         },
+     .scratch_bytes = {},
+     .persisting_bytes = {},
+     .run =
+         [](const Call& call) {
+             const Request& request = call.request;
+             const Plan plan = plan_of(request);
+             const LaunchConfig config = {.kernel = "fused_tile_bulk",
+                                          .blocks = plan.blocks,
+                                          .threads = request.parameter("threads"),
+                                          .shared_bytes = plan.shared_bytes};
+             for_compiled(request.problem, [&](auto compiled) {
+                 using C = decltype(compiled);
+                 for_value<2, 3, 4>(request.parameter("stages"), [&](auto stages) {
+                     launch(call.stream, config, fused_tile_bulk_kernel<typename C::type, C::head_dim, stages()>,
+                            arguments_of(call), plan.tile_rows);
+                 });
+             });
+         }});
+
+}  // namespace
+}  // namespace qkprof::inline QK_BUILD
