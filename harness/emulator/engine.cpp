@@ -93,6 +93,7 @@ void Engine::run_grid(const LaunchConfig& config, const std::function<void()>& b
     }
     check(config);
     ++totals_.launches;
+    totals_.blocks += config.blocks;
     ++launches_ever_;
     totals_.shared_bytes = std::max(totals_.shared_bytes, config.shared_bytes);
     config_ = config;
@@ -102,8 +103,7 @@ void Engine::run_grid(const LaunchConfig& config, const std::function<void()>& b
     fibers_.require(threads);
     threads_.assign(threads, {});
     warps_.resize(threads / 32);
-    for (std::int64_t block = std::max<std::int64_t>(0, only_.first); block < std::min(config.blocks, only_.second);
-         ++block) {
+    for (std::int64_t block = config.blocks - std::min(config.blocks, only_last_); block < config.blocks; ++block) {
         run_block(block);
     }
 }
