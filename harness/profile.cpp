@@ -19,9 +19,9 @@ std::string now() {
     localtime_r(&seconds, &local);
     std::array<char, 32> text = {};
     std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S%z", &local);
-    std::string date = text.data();
-    date.insert(date.size() - 2, ":");  // +0100 -> +01:00
-    return date;
+    const std::string_view date = text.data();
+    const std::size_t minutes = date.size() - 2;  // +0100 -> +01:00
+    return fmt::format("{}:{}", date.substr(0, minutes), date.substr(minutes));
 }
 
 std::string host_name() {

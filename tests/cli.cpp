@@ -1,0 +1,186 @@
+// The program from outside: exit codes, messages, files. On the emulated device, so on any machine.
+#include "profile.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace qkprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Result {
+    int exit_code;
+    std::string out;
+    std::string err;
+};
+
+class Cli : public testing::Test {
+  protected:
+    Cli() {
+        std::string pattern = (fs::temp_directory_path() / "qkprof-XXXXXX").string();
+        folder = mkdtemp(pattern.data());
+    }
+    ~Cli() override { fs::remove_all(folder); }
+
+    static std::string content(const fs::path& path) {
+        std::ifstream stream(path);
+        return {std::istreambuf_iterator<char>(stream), {}};
+    }
+
+    Result qkprof(const std::string& arguments) const {
+        const fs::path out = folder / "stdout";
+        const fs::path err = folder / "stderr";
+        const std::string command = "cd " + folder.string() + " && " QKPROF_PROGRAM " " + arguments + " >" +
+                                    out.string() + " 2>" + err.string();
+        const int status = std::system(command.c_str());
+        Result result = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
+        fs::remove(out);
+        fs::remove(err);
+        return result;
+    }
+
+    // Bad input: exit code 2, one sentence, and nothing on disk.
+    void expect_refused(const std::string& arguments, const std::string& sentence) const {
+        SCOPED_TRACE(arguments);
+        const Result r = qkprof(arguments);
+        EXPECT_EQ(r.exit_code, 2);
+        EXPECT_EQ(r.out, "");
+        EXPECT_NE(r.err.find(sentence), std::string::npos) << r.err;
+        EXPECT_EQ(r.err.rfind("qkprof: ", 0), 0U) << r.err;
+        EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+        EXPECT_TRUE(fs::is_empty(folder));
+    }
+
+    static constexpr const char* small = "run --device emulated --shapes 1x2x2x64 --variants fused_register ";
+    fs::path folder;
+};
+
+TEST_F(Cli, HelpAndVersion) {
+    EXPECT_EQ(qkprof("--help").exit_code, 0);
+    EXPECT_NE(qkprof("--help").out.find("list"), std::string::npos);
+    EXPECT_NE(qkprof("run --help").out.find("--shapes"), std::string::npos);
+    EXPECT_EQ(qkprof("--version").out.rfind("qkprof ", 0), 0U);
+}
+
+TEST_F(Cli, BadInputIsOneSentence) {
+    const std::string run = "run --device emulated --out x.json ";
+    expect_refused("", "Name a command");
+    expect_refused("rnu", "There is no command 'rnu'. Did you mean 'run'?");
+    expect_refused("--bogus", "There is no command '--bogus'.");
+    expect_refused("list bogus", "There is no list of 'bogus'.");
+    expect_refused("list variants --format yaml", "There is no format 'yaml'.");
+    expect_refused(run + "--shape 1x1x1x64", "Did you mean --shapes?");
+    expect_refused(run + "--variants fused_regster", "Did you mean 'fused_register'?");
+    expect_refused(run + "--variants ''", "has an empty item");
+    expect_refused(run + "--shapes 1x2x3", "is malformed at character 6");
+    expect_refused(run + "--shapes 1x-2x3x64", "the sequence is negative");
+    expect_refused(run + "--shapes 1x1x1x63", "head_dim is 63");
+    expect_refused(run + "--shapes 99999x99999x99999x128", "more than 2147483647 head vectors");
+    expect_refused(run + "--shapes resdient", "Did you mean 'resident'?");
+    expect_refused(run + "--shapes 2000000x1024x1x2048", "GiB free");
+    expect_refused(run + "--dtypes f8", "there is no 'f8'");
+    expect_refused(run + "--states hot", "there is no 'hot'");
+    expect_refused(run + "--device tpu", "There is no device 'tpu'");
+    expect_refused(run + "--device cuda:x", "not a whole number");
+    expect_refused(run + "--sweep threads", "not of the form");
+    expect_refused(run + "--sweep threads=7 --variants fused_register", "its values are 64, 128, 256, 512");
+    expect_refused(run + "--sweep bogus=7", "None of the chosen variants has a parameter 'bogus'");
+    expect_refused(run + "--samples 0", "out of range");
+    expect_refused(run + "--samples many", "not a whole number");
+    expect_refused(run + "--eps -1", "--eps '-1' is not a number");
+    expect_refused(run + "--eps nan", "--eps 'nan' is not a number");
+    expect_refused(run + "--rotary-base 0", "--rotary-base '0'");
+    expect_refused(run + "--offset -1", "out of range");
+    expect_refused(run + "--emulated-l2 big", "is not a size");
+    expect_refused(run + "--format yaml", "There is no format 'yaml'.");
+    expect_refused(run + "--benchmark_out=y.json", "use --out FILE");
+    expect_refused(run + "extra", "'extra' is not expected");
+    expect_refused("run --device emulated --out no/such/folder/x.json", "cannot be written");
+    expect_refused("run --device emulated --out .", "it is a folder");
+}
+
+TEST_F(Cli, ARunOnTheEmulatedDevicePassesAndKeepsAProfile) {
+    const Result r = qkprof(std::string(small) + "--dtypes f32,bf16 --out p.json");
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    EXPECT_NE(r.out.find("1x2x2x64 bf16"), std::string::npos);
+    const Profile profile = read_profile(folder / "p.json");
+    EXPECT_TRUE(profile.environment.complete);
+    ASSERT_EQ(profile.measurements.size(), 4U);
+    EXPECT_EQ(profile.measurements[3].name(), "fused_register/1x2x2x64/bf16/warm");
+    EXPECT_EQ(profile.measurements[3].counters.at("launches").value, 1.0);
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+}
+
+TEST_F(Cli, TheEmulatedDeviceCountsTheSameOnEveryRun) {
+    const auto counts = [&] { return qkprof(std::string(small) + "--format csv").out; };
+    const std::string first = counts();
+    EXPECT_GT(first.size(), 100U);
+    EXPECT_EQ(counts(), first);
+}
+
+TEST_F(Cli, EveryFormatIsPrinted) {
+    EXPECT_EQ(qkprof(std::string(small) + "--format csv").out.rfind("name,variant,", 0), 0U);
+    EXPECT_EQ(qkprof(std::string(small) + "--format markdown").out.rfind("**1x2x2x64 f32", 0), 0U);
+    const Result json = qkprof(std::string(small) + "--format json");
+    EXPECT_EQ(parse_profile(json.out, "stdout").measurements.size(), 2U);
+    for (const char* what : {"variants", "shapes", "metrics", "devices"}) {
+        for (const char* format : {"table", "csv", "json", "markdown"}) {
+            const Result r = qkprof(std::string("list ") + what + " --format " + format);
+            EXPECT_EQ(r.exit_code, 0) << what << format;
+            EXPECT_GT(r.out.size(), 20U) << what << format;
+        }
+    }
+}
+
+TEST_F(Cli, NothingIsSaidOnStandardErrorUnlessAsked) {
+    EXPECT_EQ(qkprof(small).err, "");
+    EXPECT_NE(qkprof(std::string(small) + "--progress").err.find("fused_register, verify"), std::string::npos);
+}
+
+TEST_F(Cli, NothingButRefusalsIsInconclusive) {
+    const Result r = qkprof("run --device emulated --shapes 1x1x1x100 --variants fused_register");
+    EXPECT_EQ(r.exit_code, 3);
+    EXPECT_NE(r.err.find("Nothing was measured"), std::string::npos) << r.err;
+    EXPECT_NE(r.out.find("refused: head_dim 100 is not"), std::string::npos) << r.out;
+}
+
+TEST_F(Cli, AnEmptyProblemPasses) {
+    EXPECT_EQ(qkprof("run --device emulated --shapes 0x4x2x64,2x0x2x64,2x4x0x64 --variants fused_register").exit_code,
+              0);
+}
+
+TEST_F(Cli, OneInterruptLeavesAValidProfile) {
+    const pid_t child = fork();
+    if (child == 0) {
+        if (std::freopen((folder / "log").c_str(), "w", stdout) == nullptr || dup2(1, 2) < 0) {
+            _exit(99);
+        }
+        execl(QKPROF_PROGRAM, "qkprof", "run", "--device", "emulated", "--shapes", "64x256x16x128", "--out",
+              (folder / "p.json").c_str(), "--progress", static_cast<char*>(nullptr));
+        _exit(99);
+    }
+    while (content(folder / "log").find("count") == std::string::npos) {  // one variant is verified: it is under way
+        usleep(20000);
+    }
+    kill(child, SIGINT);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 3) << content(folder / "log");
+    const Profile profile = read_profile(folder / "p.json");
+    EXPECT_FALSE(profile.environment.complete);
+    EXPECT_GE(profile.measurements.size(), 1U);
+}
+
+}  // namespace
+}  // namespace qkprof

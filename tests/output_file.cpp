@@ -1,0 +1,83 @@
+// A result file is whole at every moment, and nothing is left beside it.
+#include "output_file.h"
+
+#include "error.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace qkprof {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputFileTest : public testing::Test {
+  protected:
+    OutputFileTest() {
+        std::string pattern = (fs::temp_directory_path() / "qkprof-XXXXXX").string();
+        folder = mkdtemp(pattern.data());
+    }
+    ~OutputFileTest() override { fs::remove_all(folder); }
+
+    std::string content(const std::string& name) const {
+        std::ifstream stream(folder / name);
+        return {std::istreambuf_iterator<char>(stream), {}};
+    }
+    std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder), {}); }
+
+    fs::path folder;
+};
+
+TEST_F(OutputFileTest, CheckingWritesNothing) {
+    const OutputFile file(folder / "a.json");
+    EXPECT_EQ(files(), 0);
+}
+
+TEST_F(OutputFileTest, ReplacesTheWholeContent) {
+    const OutputFile file(folder / "a.json");
+    file.write("a long first content");
+    file.write("short");
+    EXPECT_EQ(content("a.json"), "short");
+    EXPECT_EQ(files(), 1);
+}
+
+TEST_F(OutputFileTest, WritesThroughALink) {
+    std::ofstream(folder / "real.json") << "old";
+    fs::create_symlink("real.json", folder / "link.json");
+    OutputFile(folder / "link.json").write("new");
+    EXPECT_EQ(content("real.json"), "new");
+    EXPECT_TRUE(fs::is_symlink(folder / "link.json"));
+}
+
+TEST_F(OutputFileTest, RefusesPlacesThatCannotBeWritten) {
+    EXPECT_THROW(OutputFile{folder}, InputError);
+    EXPECT_THROW(OutputFile{folder / "no such folder" / "a.json"}, InputError);
+    EXPECT_THROW(OutputFile{"/dev/null"}, InputError);
+    EXPECT_THROW(OutputFile{folder / ""}, InputError);
+    EXPECT_EQ(files(), 0);
+}
+
+TEST_F(OutputFileTest, AFullDiskLeavesTheOldContent) {
+    const OutputFile file(folder / "a.json");
+    file.write("old");
+    rlimit before = {};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit small = before;
+    small.rlim_cur = 10;
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    EXPECT_THROW(file.write("longer than ten bytes"), CannotMeasure);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_EQ(content("a.json"), "old");
+    EXPECT_EQ(files(), 1);
+}
+
+}  // namespace
+}  // namespace qkprof
