@@ -67,7 +67,8 @@ struct EmulatorOptions {
 };
 std::unique_ptr<Device> open_device(const std::string& id, const EmulatorOptions& emulator = {});
 
-// Each GPU that this build and this machine have as "cuda:N" with its description; and why there is none, if so.
+// Each GPU that this build and this machine have as "cuda:N" with its description; and why there is none, if so,
+// as a clause.
 struct Discovery {
     std::vector<std::pair<std::string, std::string>> gpus;
     std::string no_gpu_reason;

@@ -193,6 +193,7 @@ std::vector<std::string> contradictions_of(const Measurement& m) {
         }
     };
     compare("launches", 1, m.declaration.launches, "launches a call");
+    compare("transfers", 1, 0, "copies or fills of memory");
     compare("global_load_sectors", sector_bytes, m.declaration.load_bytes, "bytes loaded");
     compare("global_store_sectors", sector_bytes, m.declaration.store_bytes, "bytes stored");
     compare("transfers", 1, 0, "copies or fills of memory");

@@ -25,9 +25,10 @@ QK_KERNEL void fused_tile_bulk_kernel(Arguments a, unsigned tile_rows) {
     using L = PairedLanes<T, D>;
     using V = Vector<T, L::size>;
     const unsigned warps = threads() / 32;
-    const unsigned tile_bytes = tile_rows * D * static_cast<unsigned>(sizeof(T));
-    Barrier* arrived = reinterpret_cast<Barrier*>(shared_memory()) + warp() * Stages;
-    std::byte* ring = shared_memory() + barrier_bytes(warps * Stages) + warp() * Stages * tile_bytes;
+    const std::size_t tile_bytes = std::size_t{tile_rows} * D * sizeof(T);
+    const std::size_t first_buffer = std::size_t{warp()} * Stages;
+    Barrier* arrived = reinterpret_cast<Barrier*>(shared_memory()) + first_buffer;
+    std::byte* ring = shared_memory() + barrier_bytes(warps * Stages) + first_buffer * tile_bytes;
 
     const unsigned tiles = (a.rows - 1) / tile_rows + 1;
     const unsigned stride = blocks() * warps;

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+
 namespace qkprof::cuda {
 namespace {
 
@@ -21,6 +23,14 @@ std::string uuid_text(const cudaUUID_t& uuid) {
                             static_cast<unsigned char>(uuid.bytes[i]));
     }
     return text;
+}
+
+// Of the kernel module, "580.159.03"; empty where the system does not show it.
+std::string driver_version() {
+    std::ifstream file("/sys/module/nvidia/version");
+    std::string version;
+    file >> version;
+    return version;
 }
 
 DeviceInfo describe(int ordinal) {
@@ -47,6 +57,9 @@ DeviceInfo describe(int ordinal) {
                   {"memory_clock_mhz", fmt::format("{}", attribute(cudaDevAttrMemoryClockRate, ordinal) / 1000)},
                   {"memory_bus_bits", fmt::format("{}", properties.memoryBusWidth)},
                   {"ecc", properties.ECCEnabled != 0 ? "on" : "off"}};
+    if (const std::string version = driver_version(); !version.empty()) {
+        info.facts.emplace_back("driver", version);
+    }
     return info;
 }
 

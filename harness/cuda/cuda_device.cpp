@@ -13,7 +13,7 @@ constexpr int oldest_major = 9;  // of the compute capabilities that the kernels
 // How many GPUs CUDA has, or why it has none.
 struct Found {
     int count = 0;
-    std::string reason;
+    std::string reason;  // as a clause
 };
 
 Found find_gpus() {
@@ -26,21 +26,21 @@ Found find_gpus() {
     found.count = 0;
     int driver = 0;
     if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
-        found.reason = "No NVIDIA driver is loaded on this machine (libcuda.so.1 was not found or does not answer).";
+        found.reason = "no NVIDIA driver is loaded on this machine (libcuda.so.1 was not found or does not answer)";
     } else if (status == cudaErrorInsufficientDriver) {
         found.reason =
-            fmt::format("The NVIDIA driver is too old: it knows CUDA {} and this program needs {}; update it.",
+            fmt::format("the NVIDIA driver is too old: it knows CUDA {} and this program needs {}; update it",
                         cuda::version_text(driver), cuda::version_text(CUDART_VERSION));
     } else if (status == cudaErrorNoDevice || status == cudaSuccess) {
-        found.reason = "The NVIDIA driver sees no GPU (is one there, and does CUDA_VISIBLE_DEVICES allow it?).";
+        found.reason = "the NVIDIA driver sees no GPU (is one there, and does CUDA_VISIBLE_DEVICES allow it?)";
     } else {
-        found.reason = fmt::format("CUDA failed while looking for GPUs: {} ({}).", cudaGetErrorString(status),
+        found.reason = fmt::format("CUDA failed while looking for GPUs: {} ({})", cudaGetErrorString(status),
                                    cudaGetErrorName(status));
     }
     return found;
 }
 
-// What the GPU is called, and why it cannot be used; empty if it can.
+// What the GPU is called, and why it cannot be used, as a clause; empty if it can.
 struct Suitability {
     std::string name;
     std::string reason;
@@ -52,7 +52,7 @@ Suitability examine(int ordinal) {
     Suitability found;
     found.name = properties.name;
     if (properties.major < oldest_major) {
-        found.reason = fmt::format("{} (cuda:{}) has compute capability {}.{}, and the kernels need {}.0 or later.",
+        found.reason = fmt::format("{} (cuda:{}) has compute capability {}.{}, and the kernels need {}.0 or later",
                                    properties.name, ordinal, properties.major, properties.minor, oldest_major);
     }
     return found;
@@ -103,15 +103,15 @@ class CudaDevice final : public Device {
 
 std::unique_ptr<Device> open_cuda_device(int ordinal) {
     const Found found = find_gpus();
-    if (!found.reason.empty()) {
-        throw CannotMeasure(found.reason);
+    std::string reason = found.reason;
+    if (reason.empty() && (ordinal < 0 || ordinal >= found.count)) {
+        reason = fmt::format("this machine has {} GPU(s), counted from 0", found.count);
     }
-    if (ordinal < 0 || ordinal >= found.count) {
-        throw CannotMeasure(
-            fmt::format("There is no cuda:{}: this machine has {} GPU(s), counted from 0.", ordinal, found.count));
+    if (reason.empty()) {
+        reason = examine(ordinal).reason;
     }
-    if (const Suitability gpu = examine(ordinal); !gpu.reason.empty()) {
-        throw CannotMeasure(gpu.reason);
+    if (!reason.empty()) {
+        throw CannotMeasure(fmt::format("cuda:{} cannot be opened: {}.", ordinal, reason));
     }
     return std::make_unique<CudaDevice>(ordinal);
 }
@@ -125,7 +125,7 @@ Discovery discover_cuda_gpus() {
         if (gpu.reason.empty()) {
             discovery.gpus.emplace_back(fmt::format("cuda:{}", ordinal), gpu.name);
         } else {
-            discovery.no_gpu_reason += (discovery.no_gpu_reason.empty() ? "" : " ") + gpu.reason;
+            discovery.no_gpu_reason += (discovery.no_gpu_reason.empty() ? "" : "; ") + gpu.reason;
         }
     }
     if (!discovery.gpus.empty()) {

@@ -40,6 +40,7 @@ std::string bind(void* handle, CuptiLibrary& library) {
     resolve(handle, "cuptiActivityFlushAll", library.activity_flush_all, missing);
     resolve(handle, "cuptiActivityGetNextRecord", library.activity_get_next_record, missing);
     resolve(handle, "cuptiActivityGetNumDroppedRecords", library.activity_get_dropped, missing);
+    resolve(handle, "cuptiFinalize", library.finalize, missing);
     if (!missing.empty()) {
         return "has no function " + missing;
     }

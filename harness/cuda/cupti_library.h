@@ -17,6 +17,7 @@ struct CuptiLibrary {
     decltype(&cuptiActivityFlushAll) activity_flush_all = nullptr;
     decltype(&cuptiActivityGetNextRecord) activity_get_next_record = nullptr;
     decltype(&cuptiActivityGetNumDroppedRecords) activity_get_dropped = nullptr;
+    decltype(&cuptiFinalize) finalize = nullptr;
 
     std::string path;     // the library's name as it was opened
     std::string failure;  // why it cannot be used, as a clause; then no function may be called

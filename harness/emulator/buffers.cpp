@@ -9,7 +9,7 @@
 namespace qkprof::emulator {
 namespace {
 
-// Two arrays, one behind the other, at a page's start, where an allocator of device memory would place them too.
+// Two arrays, one behind the other, at a page's start, as an allocator of device memory would place them.
 Mapping on_device(const std::vector<float>& first, const std::vector<float>& second = {}) {
     Mapping pages((first.size() + second.size()) * sizeof(float));
     auto* end = std::copy(first.begin(), first.end(), reinterpret_cast<float*>(pages.data()));
@@ -26,8 +26,6 @@ void fill_elements(std::uint64_t seed, T* q, std::int64_t first, std::int64_t la
         }
     });
 }
-
-const float* floats(const Mapping& pages) { return reinterpret_cast<const float*>(pages.data()); }
 
 }  // namespace
 
@@ -70,12 +68,12 @@ void ProblemBuffers::enter(GlobalMemory& memory) const {
     memory.add("out", out(), tensor_bytes(), true);
     memory.add("gamma", gamma_.data(), tables_.gamma.size() * sizeof(float), false);
     memory.add("cos", cos(), tables_.cos.size() * sizeof(float), false);
-    memory.add_behind("sin", sin(), tables_.sin.size() * sizeof(float), false);
+    memory.add("sin", sin(), tables_.sin.size() * sizeof(float), false);
     memory.add("scratch", scratch_.data(), scratch_bytes_, true);
 }
 
 Buffers ProblemBuffers::addresses() const {
-    return {q(), out(), floats(gamma_), cos(), sin(), scratch_.data()};
+    return {q(), out(), reinterpret_cast<const float*>(gamma_.data()), cos(), sin(), scratch_.data()};
 }
 
 Verification ProblemBuffers::compare(Family family) const {

@@ -26,7 +26,8 @@ std::string place(const Site& site) {
 }
 
 bool same(const Site& a, const Site& b) {
-    return a.line() == b.line() && a.column() == b.column() && std::string_view(a.file_name()) == b.file_name();
+    return a.line() == b.line() && a.column() == b.column() &&
+           (a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name());
 }
 
 std::string describe(const Thread& thread) {
@@ -112,14 +113,19 @@ void Engine::start_caches(const LaunchConfig& config) {
         caches_.start_launch(config.shared_bytes, 0, 0);
         return;
     }
+    // The window may span neighbouring buffers.
     const auto bytes = static_cast<std::uint64_t>(config.persisting_bytes);
+    const auto* first = static_cast<const std::byte*>(config.persisting);
     try {
-        caches_.start_launch(config.shared_bytes, memory_.load_address(config.persisting, bytes, 1), bytes);
+        const std::uint64_t window = memory_.load_address(first, 1, 1);
+        if (memory_.load_address(first + bytes - 1, 1, 1) != window + bytes - 1) {
+            throw Violation{"spans buffers that are not neighbours"};
+        }
+        caches_.start_launch(config.shared_bytes, window, bytes);
     } catch (const Violation&) {
-        throw LaunchError(
-            fmt::format("The launch of {} was refused: the {} bytes that the L2 is asked to keep are not "
-                        "all in one buffer of the call.",
-                        config.kernel, bytes));
+        throw LaunchError(fmt::format(
+            "The launch of {} was refused: the {} bytes that the L2 is asked to keep are not in the call's buffers.",
+            config.kernel, bytes));
     }
 }
 

@@ -11,12 +11,25 @@
 
 namespace qkprof::emulator {
 
-Mapping::Mapping(std::size_t bytes) : bytes_(bytes == 0 ? 1 : bytes) {
-    void* pages = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+namespace {
+
+constexpr std::size_t gap = 1 << 20;
+
+constexpr std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
+
+}  // namespace
+
+Mapping::Mapping(std::size_t bytes) : bytes_(bytes) {
+    const std::size_t reserved = whole_pages(bytes) + 2 * gap;
+    void* pages = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) {
         throw std::bad_alloc();
     }
-    data_ = static_cast<std::byte*>(pages);
+    data_ = static_cast<std::byte*>(pages) + gap;
+    if (bytes > 0 && mprotect(data_, whole_pages(bytes), PROT_READ | PROT_WRITE) != 0) {
+        munmap(pages, reserved);
+        throw std::bad_alloc();
+    }
 }
 
 Mapping::Mapping(Mapping&& other) noexcept
@@ -30,7 +43,7 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
 
 Mapping::~Mapping() {
     if (data_ != nullptr) {
-        munmap(data_, bytes_);
+        munmap(data_ - gap, whole_pages(bytes_) + 2 * gap);
     }
 }
 
@@ -40,18 +53,12 @@ void GlobalMemory::clear() {
 }
 
 void GlobalMemory::add(std::string name, const void* host, std::uint64_t bytes, bool writable) {
-    const std::uint64_t device = next_ + reinterpret_cast<std::uintptr_t>(host) % boundary;
-    place({std::move(name), reinterpret_cast<std::uintptr_t>(host), bytes, writable, device});
-}
-
-void GlobalMemory::add_behind(std::string name, const void* host, std::uint64_t bytes, bool writable) {
-    const Region& last = regions_.back();
-    place({std::move(name), reinterpret_cast<std::uintptr_t>(host), bytes, writable, last.device + last.bytes});
-}
-
-void GlobalMemory::place(Region region) {
-    next_ = (region.device + region.bytes + 2 * boundary - 1) / boundary * boundary;
-    regions_.push_back(std::move(region));
+    constexpr std::uint64_t boundary = 512;
+    const auto address = reinterpret_cast<std::uintptr_t>(host);
+    const bool adjacent = !regions_.empty() && regions_.back().host + regions_.back().bytes == address;
+    const std::uint64_t device = adjacent ? regions_.back().device + regions_.back().bytes : next_ + address % boundary;
+    regions_.push_back({std::move(name), address, bytes, writable, device});
+    next_ = (device + bytes + 2 * boundary - 1) / boundary * boundary;
 }
 
 void GlobalMemory::refuse(std::uintptr_t address, std::uint64_t bytes, std::uint64_t alignment,

@@ -9,7 +9,8 @@
 
 namespace qkprof::emulator {
 
-// Zero-filled pages that take no memory until they are touched; page-aligned. Throws std::bad_alloc.
+// Zero-filled pages that take no memory until they are touched; page-aligned, with a megabyte of nothing on either
+// side, so that no two buffers touch. Throws std::bad_alloc.
 class Mapping {
   public:
     Mapping() = default;
@@ -38,10 +39,9 @@ struct Region {
 class GlobalMemory {
   public:
     void clear();
-    // `host` keeps its distance to a 512-byte boundary on the device.
+    // `host` keeps its distance to a 512-byte boundary on the device, and a buffer right behind the last one stays
+    // there.
     void add(std::string name, const void* host, std::uint64_t bytes, bool writable);
-    // On the device too it lies right behind the buffer added last.
-    void add_behind(std::string name, const void* host, std::uint64_t bytes, bool writable);
 
     // The device address of `bytes` bytes at `host`, which must lie in one region. Throws Violation naming the regions
     // when they do not, when the address is no multiple of `alignment`, or when a store hits an input.
@@ -67,12 +67,9 @@ class GlobalMemory {
         }
         refuse(address, bytes, alignment, verb);
     }
-    void place(Region region);
     [[noreturn]] void refuse(std::uintptr_t address, std::uint64_t bytes, std::uint64_t alignment,
                              const char* verb) const;
     [[noreturn]] void refuse_store(const Region& region, std::uint64_t bytes) const;
-
-    static constexpr std::uint64_t boundary = 512;
 
     std::vector<Region> regions_;
     std::uint64_t next_ = 1U << 21U;

@@ -1,4 +1,5 @@
-// The vocabulary on the GPU: each word is one intrinsic or one PTX instruction. What it means stands in ../vocabulary.h.
+// The vocabulary on the GPU: each word is one intrinsic or one PTX instruction. What it means stands in
+// ../vocabulary.h.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -182,8 +183,8 @@ inline void throw_on_error(cudaError_t status, const LaunchConfig& config) {
         cudaGetLastError();  // a refused launch must not be reported again by the next call
         throw LaunchError(std::string("The launch of ") + config.kernel + " (" + std::to_string(config.blocks) +
                           " blocks of " + std::to_string(config.threads) + " threads, " +
-                          std::to_string(config.shared_bytes) + " bytes of shared memory) failed: " +
-                          cudaGetErrorString(status) + ".");
+                          std::to_string(config.shared_bytes) +
+                          " bytes of shared memory) failed: " + cudaGetErrorString(status) + ".");
     }
 }
 
@@ -194,10 +195,10 @@ void launch(Stream stream, const LaunchConfig& config, void (*kernel)(Formal...)
     }
     constexpr std::int64_t shared_without_opt_in = 48 << 10;
     if (config.shared_bytes > shared_without_opt_in) {
-        throw_on_error(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                            cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                            static_cast<int>(config.shared_bytes)),
-                       config);
+        throw_on_error(
+            cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(config.shared_bytes)),
+            config);
     }
     cudaLaunchConfig_t launch_config = {};
     launch_config.gridDim = dim3(static_cast<unsigned>(config.blocks));
