@@ -201,17 +201,6 @@ void Engine::run_lanes(Warp& warp) {
     }
 }
 
-unsigned Engine::next_thread() {
-    if (to_run_ == 0) {
-        return Fibers::host;
-    }
-    const unsigned index = warp_->first + static_cast<unsigned>(std::countr_zero(to_run_));
-    to_run_ &= to_run_ - 1;
-    running_ = &threads_[index];
-    running_lane = running_;
-    return index;
-}
-
 void Engine::run_thread(unsigned index) {
     Thread& thread = threads_[index];
     thread.begun = true;
@@ -231,18 +220,6 @@ void Engine::run_thread(unsigned index) {
     warp_->exited |= lane;
     if (failure_ && !unwinding_) {
         to_run_ = 0;  // the first fault wins
-    }
-}
-
-void Engine::wait(Wait reason, std::uint32_t Warp::*where) {
-    Thread& thread = *running_;
-    const std::uint32_t lane = 1U << (thread.thread % 32);
-    thread.wait = reason;
-    warp_->runnable &= ~lane;
-    warp_->*where |= lane;
-    fibers_.jump(thread.thread, next_thread());
-    if (unwinding_) {
-        throw Unwind{};
     }
 }
 

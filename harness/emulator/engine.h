@@ -111,8 +111,29 @@ class Engine {
     bool release_mbarriers(Warp& warp);
     void release_block();
     void run_thread(unsigned index);
-    unsigned next_thread();
-    void wait(Wait reason, std::uint32_t Warp::*where);
+    // The fiber to continue: the next lane of the pass, or the host.
+    unsigned next_thread() {
+        if (to_run_ == 0) {
+            return Fibers::host;
+        }
+        const unsigned index = warp_->first + static_cast<unsigned>(std::countr_zero(to_run_));
+        to_run_ &= to_run_ - 1;
+        running_ = &threads_[index];
+        running_lane = running_;
+        return index;
+    }
+    // The running thread waits for others; throws Unwind when the grid has failed meanwhile.
+    [[gnu::always_inline]] void wait(Wait reason, std::uint32_t Warp::*where) {
+        Thread& thread = *running_;
+        const std::uint32_t lane = 1U << (thread.thread % 32);
+        thread.wait = reason;
+        warp_->runnable &= ~lane;
+        warp_->*where |= lane;
+        fibers_.jump(thread.thread, next_thread());
+        if (unwinding_) {
+            throw Unwind{};
+        }
+    }
     Thread& at(const Site& site) {
         running_->site = site;
         return *running_;
