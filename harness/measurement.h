@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace qkprof {
@@ -37,6 +38,7 @@ struct Metric {
     const char* name;
     const char* unit;
     const char* meaning;
+    bool derived = false;  // from the others: computed anew from a profile that is read, and never read from it
 };
 const std::vector<Metric>& metrics();
 
@@ -82,5 +84,8 @@ struct Measurement {
     // <variant>/<BxSxHxD>/<dtype>/<state>, then /<parameter>:<value> for each that is not the standard.
     std::string name() const;
 };
+
+// Without a value, and with a reason, where the device does not know the counter.
+Counter counter_of(const Measurement& measurement, std::string_view name);
 
 }  // namespace qkprof

@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include "roofline.h"
 #include "timing.h"
 
 #include <fmt/format.h>
@@ -196,7 +197,6 @@ std::vector<std::string> contradictions_of(const Measurement& m) {
     compare("transfers", 1, 0, "copies or fills of memory");
     compare("global_load_sectors", sector_bytes, m.declaration.load_bytes, "bytes loaded");
     compare("global_store_sectors", sector_bytes, m.declaration.store_bytes, "bytes stored");
-    compare("transfers", 1, 0, "copies or fills of memory");
     compare("shared_bytes", 1, m.declaration.shared_bytes, "bytes of shared memory a block");
     return sentences;
 }
@@ -208,7 +208,8 @@ Exit verdict_of(const Profile& profile) {
     if (any([](const Measurement& m) { return m.refused.empty() && !m.verification.correct; })) {
         return Exit::wrong_result;
     }
-    if (any([](const Measurement& m) { return !m.contradictions.empty(); })) {
+    const Roofline roofline(profile);
+    if (any([&](const Measurement& m) { return !m.contradictions.empty() || !roofline.errors_of(m).empty(); })) {
         return Exit::failed;
     }
     // A ceiling that ran beside variants that all refused says nothing of them.

@@ -36,8 +36,8 @@ void run(Device& device, Plan plan, Profile& profile, const Observer& observer);
 // Sentences about what a variant declares and the counts contradict.
 std::vector<std::string> contradictions_of(const Measurement& measurement);
 
-// wrong_result, failed (a declaration is contradicted), inconclusive (interrupted, or every variant refused every
-// problem) or passed, in this order.
+// wrong_result, failed (a declaration is contradicted, or a figure is over a physical ceiling), inconclusive
+// (interrupted, or every variant refused every problem) or passed, in this order.
 Exit verdict_of(const Profile& profile);
 
 }  // namespace qkprof
