@@ -35,7 +35,8 @@ class FakeDevice : public Device {
         info_.id = "fake";
         info_.description = "a device of the tests";
         info_.backend = Backend::emulated;
-        info_.limits = {.multiprocessors = 4, .shared_bytes_per_block = 228 * 1024, .persisting_l2_bytes = 1 << 20};
+        info_.limits = {
+            .multiprocessors = 4, .shared_bytes_per_block = std::int64_t{228} << 10, .persisting_l2_bytes = 1 << 20};
         info_.l2_bytes = 1 << 20;
         info_.memory_bytes = std::int64_t{1} << 40;
         info_.has_clock = true;

@@ -63,10 +63,8 @@ void end_on_signals() {
 // The enumerators that a list names, each once, in the order of `all`.
 template <class E, std::size_t N>
 std::vector<E> words_of(const std::string& list, const char* option, const std::array<E, N>& all) {
-    std::vector<std::string> names;
-    for (const E value : all) {
-        names.emplace_back(name_of(value));
-    }
+    std::vector<std::string> names(N);
+    std::transform(all.begin(), all.end(), names.begin(), [](E value) { return name_of(value); });
     std::set<E> chosen;
     for (const std::string& word : split_list(list, option)) {
         const auto found = std::find(names.begin(), names.end(), word);
@@ -236,12 +234,12 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
                                .interrupted = [] { return interrupted.load(); }};
     try {
         run(*device, plan, profile, observer);
-    } catch (const InputError&) {
-        throw;  // before anything was measured
     } catch (...) {
         progress.clear();
-        keeper.keep_now(profile);
-        print_results(profile, format);
+        if (!profile.measurements.empty()) {  // else nothing is left behind
+            keeper.keep_now(profile);
+            print_results(profile, format);
+        }
         throw;
     }
     progress.clear();
