@@ -226,10 +226,13 @@ TEST_F(Counts, BlocksSeeTheirPlaceInTheGrid) {
 }
 
 TEST_F(Counts, OnlyTheBlocksAskedForRun) {
-    engine_.only_blocks(2000000000, 2000000002);
+    engine_.only_last_blocks(2);
     launch(
-        32, 0, [&] { store(out(block() % 4 * 32 + lane()), 1.0F); }, 2147483647);
+        32, 0, [&] { store(out(block() % 4 * 32 + lane()), static_cast<float>(block() % 1000)); }, 2147483647);
     EXPECT_EQ(totals().store_sectors, 8);
+    EXPECT_EQ(*out(1 * 32), 645.0F);  // block 2147483645
+    EXPECT_EQ(*out(2 * 32), 646.0F);
+    EXPECT_EQ(totals().blocks, 2147483647);
 }
 
 }  // namespace

@@ -282,6 +282,30 @@ TEST_F(Faults, ABulkCopyOfAnOddSizeOrAddress) {
         says(copy(0, 0, 272), "thread 0", "copies 272 bytes at byte 0 of shared memory, of which the block has 264"));
 }
 
+// A ring of two buffers that one warp fills and stores: bulk_wait<1> gives back the buffer of the round before.
+TEST_F(Faults, BulkWaitGivesBackTheOlderBuffers) {
+    EXPECT_EQ(fault_of(32, 256,
+                       [&] {
+                           for (unsigned round = 0; round < 5; ++round) {
+                               float* buffer = shared_floats() + 32 * (round % 2);
+                               shared_store(buffer + lane(), static_cast<float>(round));
+                               async_fence();
+                               warp_barrier();
+                               if (lane() == 0) {
+                                   bulk_store(out(32 * round), buffer, 128);
+                                   bulk_commit();
+                                   bulk_wait<1>();
+                               }
+                               warp_barrier();
+                           }
+                           if (lane() == 0) {
+                               bulk_wait<0>();
+                           }
+                       }),
+              "none");
+    EXPECT_EQ(*out(32 * 4 + 31), 4.0F);
+}
+
 TEST_F(Faults, OverwritingWhatABulkStoreStillReads) {
     EXPECT_TRUE(says(fault_of(32, 128,
                               [&] {

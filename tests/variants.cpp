@@ -1,30 +1,16 @@
 // Every variant of the emulated build, in every type, on the shapes that kernels get wrong: the result against the
 // reference, and what the variant declares against what was counted. A new variant is picked up by being registered.
 
-#include "emulator/emulated_device.h"
-#include "vocabulary/number.h"
+#include "variant_check.h"
 
-#include <fmt/format.h>
+#include "emulator/buffers.h"
+#include "emulator/engine.h"
+#include "reference.h"
+
 #include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
 
 namespace qkprof {
 namespace {
-
-Problem shape(std::int64_t batch, std::int64_t sequence, std::int64_t heads, std::int64_t head_dim) {
-    Problem problem;
-    problem.batch = batch;
-    problem.sequence = sequence;
-    problem.heads = heads;
-    problem.head_dim = head_dim;
-    return problem;
-}
-
-std::string name_of(const Problem& p) {
-    return fmt::format("{}x{}x{}x{}/{}+{}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype), p.offset);
-}
 
 // Empty extents, one row, primes, and numbers of rows and heads that no tile divides.
 const std::vector<Problem> awkward_shapes = {
@@ -34,51 +20,23 @@ const std::vector<Problem> awkward_shapes = {
     // Head dims that a variant may refuse, never get wrong.
     shape(2, 3, 5, 72), shape(1, 5, 3, 80), shape(2, 3, 4, 112), shape(1, 3, 2, 1024)};
 
+constexpr DataType all_types[] = {DataType::f32, DataType::bf16, DataType::f16};
+
 class Variants : public testing::TestWithParam<const Variant*> {
   protected:
     const Variant& variant() const { return *GetParam(); }
 
-    // Verifies and counts, or returns false when the variant refuses, with a reason.
+    // Whether it ran, and not refused.
     bool check(const Problem& problem, const Parameters& parameters) {
-        SCOPED_TRACE(name_of(problem));
-        const Request request = {problem, parameters, device_->info().limits};
-        if (const std::string reason = variant().refuses(request); !reason.empty()) {
-            return false;
+        const Check check = check_variant(*device_, variant(), problem, parameters);
+        for (const std::string& complaint : check.complaints) {
+            ADD_FAILURE() << name_of(problem) << ": " << complaint;
         }
-        const std::int64_t scratch = variant().scratch_bytes ? variant().scratch_bytes(request) : 0;
-        const auto workload = device_->load(problem, scratch);
-        const Verification verification = workload->verify(variant(), parameters);
-        EXPECT_EQ(verification.fault, "");
-        EXPECT_TRUE(verification.correct)
-            << "error norm " << verification.error_norm << ", " << verification.wrong_elements << " wrong elements"
-            << (verification.first_wrong
-                    ? fmt::format(", the first at batch {}, position {}, head {}, column {}: {} instead of {}",
-                                  verification.first_wrong->batch, verification.first_wrong->position,
-                                  verification.first_wrong->head, verification.first_wrong->column,
-                                  verification.first_wrong->got, verification.first_wrong->expected)
-                    : "");
-        if (!verification.fault.empty()) {
-            return true;
-        }
-        const Counters counters = workload->count(variant(), parameters, CacheState::cold);
-        const auto counted = [&](const char* name) {
-            return static_cast<std::int64_t>(counters.find(name)->second.value.value());
-        };
-        const Declaration declared = variant().declare(request);
-        EXPECT_EQ(counted("launches"), declared.launches);
-        EXPECT_EQ(counted("shared_bytes"), declared.shared_bytes);
-        // A declaration speaks of tensors that begin at a sector; elsewhere an access straddles one sector more.
-        if (problem.alignment() >= 32) {
-            EXPECT_EQ(counted("global_load_sectors") * 32, declared.load_bytes);
-            EXPECT_EQ(counted("global_store_sectors") * 32, declared.store_bytes);
-        }
-        return true;
+        return check.refused.empty();
     }
 
     std::unique_ptr<Device> device_ = open_emulated_device({});
 };
-
-constexpr DataType all_types[] = {DataType::f32, DataType::bf16, DataType::f16};
 
 TEST_P(Variants, AwkwardShapesInEveryType) {
     int run = 0;
@@ -114,7 +72,68 @@ TEST_P(Variants, TensorsOneElementOffTheirAlignment) {
 TEST_P(Variants, MorePositionsThanAGridDimensionHolds) {
     Problem problem = shape(1, 65537, 1, 64);
     problem.dtype = DataType::bf16;
-    check(problem, variant().standard_parameters());
+    EXPECT_TRUE(check(problem, variant().standard_parameters()));
+}
+
+// The same counts on every run, in whatever memory the host gave.
+TEST_P(Variants, CountsAreDeterministic) {
+    const auto count = [&](const Problem& problem, CacheState state) {
+        const auto device = open_emulated_device({.l2_bytes = 1 << 18, .multiprocessors = 3});
+        const Parameters parameters = variant().standard_parameters();
+        const Request request = {problem, parameters, device->info().limits};
+        const auto workload = device->load(problem, variant().scratch_bytes ? variant().scratch_bytes(request) : 0);
+        std::map<std::string, double> values;
+        for (const auto& [name, counter] : workload->count(variant(), parameters, state)) {
+            values[name] = counter.value.value_or(-1);
+        }
+        return values;
+    };
+    const Problem problem = shape(2, 33, 7, 128);
+    for (const CacheState state : {CacheState::cold, CacheState::warm}) {
+        EXPECT_EQ(count(problem, state), count(problem, state));
+    }
+}
+
+// q and out of 2^31 elements, of which the last blocks of each launch are run.
+TEST_P(Variants, OffsetsBeyondTwoToThe31) {
+    Problem problem = shape(2, 4, (1 << 21) + 3, 128);
+    problem.dtype = DataType::bf16;
+    ASSERT_GT(problem.elements(), std::int64_t{1} << 31);
+    emulator::Engine engine({});
+    const Request request = {problem, variant().standard_parameters(), engine.limits()};
+    ASSERT_EQ(variant().refuses(request), "");
+    emulator::ProblemBuffers buffers(problem, variant().scratch_bytes ? variant().scratch_bytes(request) : 0);
+    buffers.enter(engine.memory());
+    const auto run_last_blocks = [&](std::int64_t count) {
+        engine.reset_totals();
+        engine.only_last_blocks(count);
+        variant().run(Call{request, buffers.addresses(), engine.stream()});
+    };
+    constexpr std::int64_t most_rows_a_block = 64;
+    run_last_blocks(0);
+    if (engine.totals().blocks < engine.totals().launches * problem.rows() / most_rows_a_block) {
+        GTEST_SKIP() << "its blocks each work on rows from all over the tensor: one cannot be run without the others";
+    }
+    // Launches of fewer elements a block need more blocks for the same rows.
+    constexpr std::int64_t compared = 64;
+    constexpr std::int64_t blocks = 256;
+    buffers.fill(problem.rows() - blocks * most_rows_a_block, problem.rows());
+    run_last_blocks(blocks);
+    Comparison comparison;
+    const auto* q = reinterpret_cast<const bf16*>(buffers.q());
+    const auto* out = reinterpret_cast<const bf16*>(buffers.out());
+    for (std::int64_t row = problem.rows() - compared; row < problem.rows(); ++row) {
+        const std::int64_t first = row * problem.head_dim;
+        const std::int64_t entry = row / problem.heads % problem.sequence * (problem.head_dim / 2);
+        if (variant().family == Family::ceiling) {
+            compare_copied_row(q + first, out + first, problem.head_dim, row, comparison);
+        } else {
+            compare_row(q + first, out + first, buffers.tables().gamma.data(), buffers.tables().cos.data() + entry,
+                        buffers.tables().sin.data() + entry, problem.head_dim, static_cast<double>(problem.eps),
+                        tolerance_of(problem.dtype), row, comparison);
+        }
+    }
+    EXPECT_EQ(comparison.wrong, 0) << "the first at element " << comparison.first_wrong;
 }
 
 std::vector<const Variant*> all_variants() {

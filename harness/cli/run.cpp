@@ -264,7 +264,7 @@ void add_run(CLI::App& app, Action& chosen) {
     text_option(*command, "--device", o.device, "DEVICE", "auto, emulated, cuda (the first) or cuda:N");
     command->add_option("--sweep", o.sweeps, "other values of a parameter (qkprof list variants); may be repeated")
         ->type_name("PARAMETER=VALUES")
-        ->expected(1);
+        ->allow_extra_args(false);
     text_option(*command, "--samples", o.samples, "N", "times taken of each variant and state");
     text_option(*command, "--seed", o.seed, "N", "of the random inputs");
     text_option(*command, "--eps", o.eps, "X", "added to the mean square");

@@ -47,8 +47,13 @@ void Asynchronous::bulk_store(unsigned thread, void* global, std::size_t shared,
 
 void Asynchronous::wait_stores(unsigned thread, int pending) {
     PerThread& own = threads_[thread];
-    std::erase_if(own.stores,
-                  [&](const Store& store) { return store.group + static_cast<unsigned>(pending) < own.store_groups; });
+    std::erase_if(own.stores, [&](const Store& store) {
+        if (store.group + static_cast<unsigned>(pending) >= own.store_groups) {
+            return false;
+        }
+        shared_.end_bulk_store(thread, store.shared, store.bytes);
+        return true;
+    });
 }
 
 Asynchronous::MemoryBarrier& Asynchronous::find(unsigned thread, std::size_t offset) {

@@ -93,6 +93,7 @@ void Engine::run_grid(const LaunchConfig& config, const std::function<void()>& b
     }
     check(config);
     ++totals_.launches;
+    totals_.blocks += config.blocks;
     ++launches_ever_;
     totals_.shared_bytes = std::max(totals_.shared_bytes, config.shared_bytes);
     config_ = config;
@@ -102,8 +103,7 @@ void Engine::run_grid(const LaunchConfig& config, const std::function<void()>& b
     fibers_.require(threads);
     threads_.assign(threads, {});
     warps_.resize(threads / 32);
-    for (std::int64_t block = std::max<std::int64_t>(0, only_.first); block < std::min(config.blocks, only_.second);
-         ++block) {
+    for (std::int64_t block = config.blocks - std::min(config.blocks, only_last_); block < config.blocks; ++block) {
         run_block(block);
     }
 }
@@ -201,17 +201,6 @@ void Engine::run_lanes(Warp& warp) {
     }
 }
 
-unsigned Engine::next_thread() {
-    if (to_run_ == 0) {
-        return Fibers::host;
-    }
-    const unsigned index = warp_->first + static_cast<unsigned>(std::countr_zero(to_run_));
-    to_run_ &= to_run_ - 1;
-    running_ = &threads_[index];
-    running_lane = running_;
-    return index;
-}
-
 void Engine::run_thread(unsigned index) {
     Thread& thread = threads_[index];
     thread.begun = true;
@@ -231,18 +220,6 @@ void Engine::run_thread(unsigned index) {
     warp_->exited |= lane;
     if (failure_ && !unwinding_) {
         to_run_ = 0;  // the first fault wins
-    }
-}
-
-void Engine::wait(Wait reason, std::uint32_t Warp::*where) {
-    Thread& thread = *running_;
-    const std::uint32_t lane = 1U << (thread.thread % 32);
-    thread.wait = reason;
-    warp_->runnable &= ~lane;
-    warp_->*where |= lane;
-    fibers_.jump(thread.thread, next_thread());
-    if (unwinding_) {
-        throw Unwind{};
     }
 }
 

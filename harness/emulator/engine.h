@@ -24,6 +24,7 @@ namespace qkprof::emulator {
 // What was asked for since the last reset.
 struct Totals {
     std::int64_t launches = 0;
+    std::int64_t blocks = 0;  // of all grids
     std::int64_t load_sectors = 0;
     std::int64_t store_sectors = 0;
     // Of ld.shared and st.shared. What cp.async and the bulk engine write and read does not pass the banks as an
@@ -71,8 +72,8 @@ class Engine {
     std::int64_t launches_ever() const { return launches_ever_; }
     const Limits& limits() const { return limits_; }
 
-    // For tests of huge grids: of each launch only blocks first .. last - 1 run.
-    void only_blocks(std::int64_t first, std::int64_t last) { only_ = {first, last}; }
+    // For tests of huge grids: of each launch only so many blocks run, the last ones.
+    void only_last_blocks(std::int64_t count) { only_last_ = count; }
 
     void run_grid(const LaunchConfig& config, const std::function<void()>& body);
 
@@ -110,8 +111,29 @@ class Engine {
     bool release_mbarriers(Warp& warp);
     void release_block();
     void run_thread(unsigned index);
-    unsigned next_thread();
-    void wait(Wait reason, std::uint32_t Warp::*where);
+    // The fiber to continue: the next lane of the pass, or the host.
+    unsigned next_thread() {
+        if (to_run_ == 0) {
+            return Fibers::host;
+        }
+        const unsigned index = warp_->first + static_cast<unsigned>(std::countr_zero(to_run_));
+        to_run_ &= to_run_ - 1;
+        running_ = &threads_[index];
+        running_lane = running_;
+        return index;
+    }
+    // The running thread waits for others; throws Unwind when the grid has failed meanwhile.
+    [[gnu::always_inline]] void wait(Wait reason, std::uint32_t Warp::*where) {
+        Thread& thread = *running_;
+        const std::uint32_t lane = 1U << (thread.thread % 32);
+        thread.wait = reason;
+        warp_->runnable &= ~lane;
+        warp_->*where |= lane;
+        fibers_.jump(thread.thread, next_thread());
+        if (unwinding_) {
+            throw Unwind{};
+        }
+    }
     Thread& at(const Site& site) {
         running_->site = site;
         return *running_;
@@ -130,7 +152,7 @@ class Engine {
     CacheModel caches_;
     Totals totals_;
     std::int64_t launches_ever_ = 0;
-    std::pair<std::int64_t, std::int64_t> only_ = {0, INT64_MAX};
+    std::int64_t only_last_ = INT64_MAX;
 
     // Of the running launch and block.
     LaunchConfig config_;

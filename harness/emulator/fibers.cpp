@@ -2,10 +2,6 @@
 
 #include <utility>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/common_interface_defs.h>
-#endif
-
 namespace qkprof::emulator {
 
 Fibers::Fibers(std::function<void(unsigned)> run) : run_(std::move(run)), stacks_(most) {}
@@ -42,28 +38,6 @@ void Fibers::start(unsigned index) {
                                               leaving_ = &context;
                                               return std::move(host_.fiber);
                                           });
-}
-
-void Fibers::jump(Context& from, Context& to) {
-    leaving_ = &from;
-#ifdef __SANITIZE_ADDRESS__
-    __sanitizer_start_switch_fiber(&from.fake_stack, to.bottom, to.bytes);
-#endif
-    boost::context::fiber previous = std::move(to.fiber).resume();
-    arrive(from, std::move(previous));
-}
-
-void Fibers::arrive([[maybe_unused]] Context& at, boost::context::fiber&& previous) {
-#ifdef __SANITIZE_ADDRESS__
-    const void* bottom = nullptr;
-    std::size_t bytes = 0;
-    __sanitizer_finish_switch_fiber(at.fake_stack, &bottom, &bytes);
-    if (leaving_ == &host_) {  // the host's stack is not ours: learn where it is
-        host_.bottom = bottom;
-        host_.bytes = bytes;
-    }
-#endif
-    leaving_->fiber = std::move(previous);
 }
 
 }  // namespace qkprof::emulator

@@ -4,6 +4,10 @@
 
 #include <new>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace qkprof::emulator {
 namespace {
 
@@ -22,6 +26,13 @@ Stacks::Stacks(std::size_t count) : pages_(count * stack_bytes) {
             throw std::bad_alloc();
         }
     }
+}
+
+Stacks::~Stacks() {
+#ifdef __SANITIZE_ADDRESS__
+    // Frames that never returned have left their marks, and the next mapping may come to lie here.
+    __asan_unpoison_memory_region(pages_.data(), pages_.bytes());
+#endif
 }
 
 boost::context::stack_context Stacks::at(std::size_t index) const {

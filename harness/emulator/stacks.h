@@ -12,6 +12,9 @@ namespace qkprof::emulator {
 class Stacks {
   public:
     explicit Stacks(std::size_t count);
+    ~Stacks();
+    Stacks(const Stacks&) = delete;
+    Stacks& operator=(const Stacks&) = delete;
     // Stack `index`. Its top is moved by a few cache lines, another number for each of 32 neighbours: hot frames at the
     // same place of every page would fall into the same sets of the host's L1.
     boost::context::stack_context at(std::size_t index) const;

@@ -1,0 +1,69 @@
+// The check that every variant must pass on the emulated device, as the sentences that it gives.
+#pragma once
+
+#include "emulator/emulated_device.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+namespace qkprof {
+
+inline Problem shape(std::int64_t batch, std::int64_t sequence, std::int64_t heads, std::int64_t head_dim) {
+    Problem problem;
+    problem.batch = batch;
+    problem.sequence = sequence;
+    problem.heads = heads;
+    problem.head_dim = head_dim;
+    return problem;
+}
+
+inline std::string name_of(const Problem& p) {
+    return fmt::format("{}x{}x{}x{}/{}+{}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype), p.offset);
+}
+
+struct Check {
+    std::string refused;                  // the variant's reason
+    std::vector<std::string> complaints;  // none: it is right
+};
+
+// Runs the variant on fresh buffers: its result against the reference, and what it declares against what is counted.
+inline Check check_variant(Device& device, const Variant& variant, const Problem& problem,
+                           const Parameters& parameters) {
+    const Request request = {problem, parameters, device.info().limits};
+    Check check = {.refused = variant.refuses(request), .complaints = {}};
+    if (!check.refused.empty()) {
+        return check;
+    }
+    const auto workload = device.load(problem, variant.scratch_bytes ? variant.scratch_bytes(request) : 0);
+    const Verification result = workload->verify(variant, parameters);
+    if (!result.fault.empty()) {
+        check.complaints.push_back(result.fault);
+        return check;
+    }
+    if (!result.correct) {
+        check.complaints.push_back(
+            fmt::format("{} elements are wrong, the error norm is {}.", result.wrong_elements, result.error_norm));
+        if (const auto& wrong = result.first_wrong) {
+            check.complaints.push_back(fmt::format("Batch {}, position {}, head {}, column {}: {} instead of {}.",
+                                                   wrong->batch, wrong->position, wrong->head, wrong->column,
+                                                   wrong->got, wrong->expected));
+        }
+    }
+    const Declaration declared = variant.declare(request);
+    const Counters counters = workload->count(variant, parameters, CacheState::cold);
+    const auto compare = [&](const char* what, std::int64_t expected, const char* counter, std::int64_t unit) {
+        const auto counted = static_cast<std::int64_t>(counters.find(counter)->second.value.value()) * unit;
+        if (counted != expected) {
+            check.complaints.push_back(fmt::format("{}: declared {}, counted {}.", what, expected, counted));
+        }
+    };
+    compare("Launches", declared.launches, "launches", 1);
+    compare("Shared bytes", declared.shared_bytes, "shared_bytes", 1);
+    compare("Loaded bytes", declared.load_bytes, "global_load_sectors", 32);
+    compare("Stored bytes", declared.store_bytes, "global_store_sectors", 32);
+    return check;
+}
+
+}  // namespace qkprof
