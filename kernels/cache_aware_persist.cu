@@ -34,7 +34,7 @@ const Registration registration(
     {.name = "cache_aware_persist",
      .family = Family::cache_aware,
      .hypothesis = "an L2 set-aside for the tables: they are read from DRAM once, whatever streams past",
-     .parameters = {{"threads", "threads a block", 128, {64, 128, 256, 512}}},
+     .parameters = {{"threads", "threads a block", 64, {64, 128, 256, 512}}},
      .refuses =
          [](const Request& request) {
              return first_reason({refuse_paired(request.problem), refuse_window(request)});

@@ -19,7 +19,7 @@ const Registration registration(
     this_backend, {.name = "cache_aware_stream",
                    .family = Family::cache_aware,
                    .hypothesis = "q and out marked as used once, gamma and the tables as kept: less traffic, no cost",
-                   .parameters = {{"threads", "threads a block", 128, {64, 128, 256, 512}}},
+                   .parameters = {{"threads", "threads a block", 64, {64, 128, 256, 512}}},
                    .refuses = [](const Request& request) { return refuse_paired(request.problem); },
                    .declare = [](const Request& request) { return declare_one_head_a_group(request.problem); },
                    .scratch_bytes = {},

@@ -81,7 +81,7 @@ const Registration registration(
     {.name = "fused_register",
      .family = Family::register_only,
      .hypothesis = "one launch, a warp per head vector, rotation by shuffle: runs at the speed of a copy",
-     .parameters = {{"threads", "threads a block", 256, {64, 128, 256, 512}}},
+     .parameters = {{"threads", "threads a block", 128, {64, 128, 256, 512}}},
      .refuses =
          [](const Request& request) {
              const Problem& p = request.problem;

@@ -119,7 +119,7 @@ const Registration registration(
      .family = Family::register_only,
      .hypothesis = "one launch, both partners in one lane: no shuffle to rotate, constants shared by several heads",
      .parameters =
-         {{"threads", "threads a block", 128, {64, 128, 256, 512}},
+         {{"threads", "threads a block", 64, {64, 128, 256, 512}},
           {"lanes", "lanes a head vector; 0: as many as leave each 16 bytes of each half", 0, {0, 4, 8, 16, 32}},
           {"heads", "head vectors that a lane group takes one after the other", 1, {1, 2, 4, 8, 16}}},
      .refuses =

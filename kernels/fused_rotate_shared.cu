@@ -87,7 +87,7 @@ const Registration registration(
     this_backend, {.name = "fused_rotate_shared",
                    .family = Family::shared_memory,
                    .hypothesis = "the partner through shared memory costs no more than by shuffle",
-                   .parameters = {{"threads", "threads a block", 256, {64, 128, 256, 512}}},
+                   .parameters = {{"threads", "threads a block", 128, {64, 128, 256, 512}}},
                    .refuses =
                        [](const Request& request) {
                            return first_reason({refuse_head_dim(request.problem), refuse_alignment(request.problem, 16),

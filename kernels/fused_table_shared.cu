@@ -120,8 +120,8 @@ const Registration registration(
     {.name = "fused_table_shared",
      .family = Family::shared_memory,
      .hypothesis = "tables staged once a block and shared by its heads cost less than tables from the L1",
-     .parameters = {{"threads", "threads a block", 256, {64, 128, 256, 512}},
-                    {"heads", "head vectors a lane group", 2, {1, 2, 4}}},
+     .parameters = {{"threads", "threads a block", 128, {64, 128, 256, 512}},
+                    {"heads", "head vectors a lane group", 1, {1, 2, 4}}},
      .refuses =
          [](const Request& request) {
              const std::string reason =

@@ -144,9 +144,9 @@ const Registration registration(
      .family = Family::shared_memory,
      .hypothesis = "bulk copies let a few resident warps keep the memory as busy as thousands of threads do",
      .parameters = {{"threads", "threads a block", 256, {64, 128, 256}},
-                    {"stages", "buffers of a warp's ring", 4, {2, 3, 4}},
-                    {"tile", "bytes of a buffer, at most", 2048, {2048, 4096, 8192}},
-                    {"blocks", "blocks a multiprocessor", 3, {1, 2, 3, 4, 6, 8}}},
+                    {"stages", "buffers of a warp's ring", 3, {2, 3, 4}},
+                    {"tile", "bytes of a buffer, at most", 4096, {2048, 4096, 8192}},
+                    {"blocks", "blocks a multiprocessor", 8, {1, 2, 3, 4, 6, 8}}},
      .refuses =
          [](const Request& request) {
              const std::string reason =

@@ -87,9 +87,9 @@ const Registration registration(
     {.name = "fused_tile_shared",
      .family = Family::shared_memory,
      .hypothesis = "asynchronous copies several stages ahead hide more latency than many short blocks",
-     .parameters = {{"threads", "threads a block", 256, {64, 128, 256, 512}},
+     .parameters = {{"threads", "threads a block", 64, {64, 128, 256, 512}},
                     {"stages", "tiles in flight and in use", 3, {2, 3, 4}},
-                    {"tiles", "tiles a block walks over", 8, {2, 4, 8, 16, 32}}},
+                    {"tiles", "tiles a block walks over", 2, {2, 4, 8, 16, 32}}},
      .refuses =
          [](const Request& request) {
              return first_reason({refuse_head_dim(request.problem), refuse_alignment(request.problem, 16),

@@ -90,8 +90,8 @@ TEST_F(Cli, BadInputIsOneSentence) {
     expect_refused(run + "--shapes 2000000x1024x1x2048", "GiB free");
     expect_refused(run + "--dtypes f8", "there is no 'f8'");
     expect_refused(run + "--states hot", "there is no 'hot'");
-    expect_refused(run + "--device tpu", "There is no device 'tpu'");
-    expect_refused(run + "--device cuda:x", "not a whole number");
+    expect_refused("run --device tpu", "There is no device 'tpu'");
+    expect_refused("run --device cuda:x", "not a whole number");
     expect_refused(run + "--sweep threads", "not of the form");
     expect_refused(run + "--sweep threads=7 --variants fused_register", "its values are 64, 128, 256, 512");
     expect_refused(run + "--sweep bogus=7", "None of the chosen variants has a parameter 'bogus'");

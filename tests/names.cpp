@@ -43,6 +43,7 @@ TEST(Glob, IsNotExponential) {
 TEST(NearestName, IsNearOrNone) {
     EXPECT_EQ(nearest_name("fused_regster", variants), "fused_register");
     EXPECT_EQ(nearest_name("cpoy", variants), "copy");
+    EXPECT_EQ(nearest_name("rnu", std::vector<std::string>{"run"}), "run");  // a swap is one step
     EXPECT_EQ(nearest_name("zzzzzzzz", variants), "");
     EXPECT_EQ(nearest_name("", variants), "");
     EXPECT_EQ(suggestion("naive_primitive", variants), " Did you mean 'naive_primitives'?");

@@ -46,7 +46,7 @@ struct Options {
 
 // Small enough that the emulated device runs all variants in a few seconds.
 constexpr const char* shapes_on_gpu = "seed";
-constexpr const char* shapes_on_emulator = "2x32x8x128";
+constexpr const char* shapes_on_emulator = "4x128x8x128";
 
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
@@ -260,13 +260,13 @@ void add_run(CLI::App& app, Action& chosen) {
     Options& o = *options;
     text_option(*command, "--variants", o.variants, "GLOBS", "names of variants, with * and ?");
     text_option(*command, "--shapes", o.shapes, "SHAPES",
-                "BxSxHxD and presets (qkprof list shapes); seed on a GPU, 2x32x8x128 on the emulated device");
+                "BxSxHxD and presets (qkprof list shapes); seed on a GPU, 4x128x8x128 on the emulated device");
     text_option(*command, "--dtypes", o.dtypes, "TYPES", "f32, bf16, f16");
     text_option(*command, "--states", o.states, "STATES", "of the cache: cold (the L2 holds other data), warm");
     text_option(*command, "--device", o.device, "DEVICE", "auto, emulated, cuda (the first) or cuda:N");
     command->add_option("--sweep", o.sweeps, "other values of a parameter (qkprof list variants); may be repeated")
         ->type_name("PARAMETER=VALUES")
-        ->expected(1);
+        ->allow_extra_args(false);
     text_option(*command, "--samples", o.samples, "N", "times taken of each variant and state");
     text_option(*command, "--seed", o.seed, "N", "of the random inputs");
     text_option(*command, "--eps", o.eps, "X", "added to the mean square");
