@@ -43,8 +43,13 @@ std::vector<std::uint8_t> available_counters(CUcontext context) {
 }  // namespace
 
 ProfilerAttached::ProfilerAttached() {
+    // Once CUPTI was detached, its profiler opens again only after a subscriber came: it answers "not initialized" before.
+    const CuptiLibrary& cupti = cupti_with_metrics();
+    CUpti_SubscriberHandle subscriber = nullptr;
+    cupti_check(cupti.subscribe(&subscriber, nullptr, nullptr), "attaching to the process");
+    cupti_check(cupti.unsubscribe(subscriber), "attaching to the process");
     auto begin = QK_CUPTI(CUpti_Profiler_Initialize_Params);
-    cupti_check(cupti_with_metrics().ranges.initialize(&begin), "opening the profiler");
+    cupti_check(cupti.ranges.initialize(&begin), "opening the profiler");
 }
 
 ProfilerAttached::~ProfilerAttached() {
