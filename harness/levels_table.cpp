@@ -40,7 +40,7 @@ class LevelsTable {
         Section section;
         section.heading = fmt::format("{} {} against the floor", shape_text(p), name_of(p.dtype));
         for (const Measurement* m : group) {
-            if (m->refused.empty() && m->verification.correct) {  // the table of results has the others
+            if (m->right()) {  // the table of results has the others
                 section.rows.push_back(row_of(*m));
             }
         }

@@ -76,6 +76,16 @@ void add_roofline(Json& entry, const Measurement& m, const Roofline& roofline) {
     entry["measurement_errors"] = roofline.errors_of(m);
 }
 
+Json kernel_json(const KernelUse& kernel) {
+    return {{"name", kernel.name},
+            {"launches", counter_value(kernel.launches)},
+            {"grid", kernel.grid},
+            {"block", kernel.block},
+            {"registers", kernel.registers ? Json(*kernel.registers) : Json(nullptr)},
+            {"static_shared", kernel.static_shared},
+            {"dynamic_shared", kernel.dynamic_shared}};
+}
+
 // All of an entry but its time, which differs between the repetitions.
 Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofline& roofline) {
     const Problem& p = m.problem;
@@ -109,6 +119,10 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofli
         entry["refused"] = m.refused;
         return entry;
     }
+    if (!m.not_run.empty()) {
+        entry["not_run"] = m.not_run;
+        return entry;
+    }
     add_verification(entry, m);
     entry["declared_launches"] = m.declaration.launches;
     entry["declared_load_bytes"] = m.declaration.load_bytes;
@@ -116,6 +130,10 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofli
     entry["declared_shared_bytes"] = m.declaration.shared_bytes;
     for (const auto& [name, counter] : m.counters) {
         add_counter(entry, name, counter);
+    }
+    entry["kernels"] = Json::array();
+    for (const KernelUse& kernel : m.kernels) {
+        entry["kernels"].push_back(kernel_json(kernel));
     }
     const Counter fraction = fractions.of(m);
     entry["copy_fraction"] = fraction.value ? number(*fraction.value) : Json(nullptr);

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace qkprof {
 namespace {
@@ -31,18 +32,32 @@ std::string in_units(double value, double step, const std::vector<const char*>& 
     return fmt::format("{} {}", significant(value, digits), units[unit]);
 }
 
-bool ran(const Measurement& m) { return m.refused.empty(); }
-bool right(const Measurement& m) { return m.refused.empty() && m.verification.correct; }
+// The counters that were asked for by the names that the device gives them.
+std::vector<std::string> further_metrics(const Profile& profile) {
+    std::set<std::string> names;
+    for (const Measurement& m : profile.measurements) {
+        for (const auto& [name, counter] : m.counters) {
+            if (!is_own_metric(name)) {
+                names.insert(name);
+            }
+        }
+    }
+    return {names.begin(), names.end()};
+}
 
 class ResultsTable {
   public:
     explicit ResultsTable(const Profile& profile)
-        : profile_(profile), fractions_(profile.measurements), roofline_(profile) {}
+        : profile_(profile), fractions_(profile.measurements), roofline_(profile), further_(further_metrics(profile)) {}
 
     Table build() {
         table_.columns = {{"variant"},         {"state"},         {"time", true},     {"spread", true},
                           {"GB/s", true},      {"of copy", true}, {"launches", true}, {"declared", true},
-                          {"requested", true}, {"L2", true},      {"DRAM", true},     {"error", true}};
+                          {"requested", true}, {"L2", true},      {"DRAM", true}};
+        for (const std::string& name : further_) {
+            table_.columns.push_back({name, true});
+        }
+        table_.columns.push_back({"error", true});
         for (const auto& group : by_problem(profile_.measurements)) {
             add_section(group);
         }
@@ -72,10 +87,10 @@ class ResultsTable {
         };
         for (const Measurement* measurement : group) {
             const Measurement& m = *measurement;
-            if (ran(m)) {
+            if (m.ran()) {
                 section.rows.push_back(row_of(m));
             }
-            if (!right(m)) {
+            if (!m.right()) {
                 once(fmt::format("{}: {}", variant_text(m), error_of(m)));
             }
             for (const std::string& sentence : m.contradictions) {
@@ -89,7 +104,7 @@ class ResultsTable {
     }
 
     std::vector<Cell> row_of(const Measurement& m) {
-        if (!right(m)) {  // its note says why
+        if (!m.right()) {  // its note says why
             std::vector<Cell> row(table_.columns.size(), Cell{unknown, Style::faint});
             row.front() = {variant_text(m), Style::bad};
             row.at(1) = {name_of(m.state)};
@@ -110,6 +125,11 @@ class ResultsTable {
         row.push_back(bytes_cell("requested", roofline_.traffic(m, Level::l1).bytes));
         row.push_back(bytes_cell("L2", roofline_.traffic(m, Level::l2).bytes));
         row.push_back(bytes_cell("DRAM", roofline_.traffic(m, Level::dram).bytes));
+        for (const std::string& name : further_) {
+            const Counter counter = counter_of(m, name);
+            row.push_back(counter.value ? Cell{fmt::format("{}", *counter.value)}
+                                        : reasons_.unknown_cell(name, counter.reason));
+        }
         row.push_back({fmt::format("{:.1e}", m.verification.error_norm)});
         return row;
     }
@@ -148,18 +168,22 @@ class ResultsTable {
     const Profile& profile_;
     CopyFractions fractions_;
     Roofline roofline_;
+    std::vector<std::string> further_;
     Reasons reasons_;
     Table table_;
     bool modelled_ = false;
 };
 
-// The counters that a device gives.
-std::vector<const char*> device_metrics() {
-    std::vector<const char*> names;
+// The counters that the device of this profile gives.
+std::vector<std::string> device_metrics(const Profile& profile) {
+    std::vector<std::string> names;
     for (const Metric& metric : metrics()) {
         if (!metric.derived) {
-            names.push_back(metric.name);
+            names.emplace_back(metric.name);
         }
+    }
+    for (std::string& name : further_metrics(profile)) {
+        names.push_back(std::move(name));
     }
     return names;
 }
@@ -207,15 +231,15 @@ Table results_rows(const Profile& profile) {
                               "declared_shared_bytes"}) {
         table.columns.push_back({title});
     }
-    const std::vector<const char*> counters = device_metrics();
-    for (const char* name : counters) {
-        table.columns.push_back({name});
-        table.columns.push_back({std::string(name) + "_source"});
-    }
     for (const auto& [name, number] : roofline.numbers_of({})) {  // the same names for every measurement
         table.columns.push_back({name});
     }
     table.columns.push_back({"bound_by"});
+    const std::vector<std::string> counters = device_metrics(profile);
+    for (const std::string& name : counters) {
+        table.columns.push_back({name});
+        table.columns.push_back({name + "_source"});
+    }
     Section section;
     for (const Measurement& m : profile.measurements) {
         std::vector<std::string> parameters;
@@ -224,8 +248,9 @@ Table results_rows(const Profile& profile) {
         }
         const std::string error = error_of(m);
         const std::vector<std::string> mismeasured = roofline.errors_of(m);
-        const char* status = !ran(m)                     ? "refused"
-                             : !right(m)                 ? "wrong"
+        const char* status = !m.refused.empty()          ? "refused"
+                             : !m.not_run.empty()        ? "not run"
+                             : !m.right()                ? "wrong"
                              : !m.contradictions.empty() ? "contradicted"
                              : !mismeasured.empty()      ? "mismeasured"
                                                          : "ok";
@@ -255,21 +280,21 @@ Table results_rows(const Profile& profile) {
                                  plain_number(rate),
                                  plain_number(fractions.of(m).value),
                                  {fmt::format("{}", m.problem.compulsory_bytes())}};
-        const bool compared = ran(m) && m.verification.fault.empty();
+        const bool compared = m.ran() && m.verification.fault.empty();
         row.push_back(plain_number(compared ? std::optional(m.verification.error_norm) : std::nullopt));
         for (const std::int64_t declared : {m.declaration.launches, m.declaration.load_bytes, m.declaration.store_bytes,
                                             m.declaration.shared_bytes}) {
-            row.push_back({ran(m) ? fmt::format("{}", declared) : std::string()});
+            row.push_back({m.ran() ? fmt::format("{}", declared) : std::string()});
         }
-        for (const char* name : counters) {
+        for (const auto& [name, number] : roofline.numbers_of(m)) {
+            row.push_back(plain_number(m.right() ? number.value : std::nullopt));
+        }
+        row.push_back({roofline.bound_of(m).by});
+        for (const std::string& name : counters) {
             const Counter counter = counter_of(m, name);
             row.push_back(plain_number(counter.value));
             row.push_back({counter.value ? name_of(counter.source) : ""});
         }
-        for (const auto& [name, number] : roofline.numbers_of(m)) {
-            row.push_back(plain_number(right(m) ? number.value : std::nullopt));
-        }
-        row.push_back({roofline.bound_of(m).by});
         section.rows.push_back(std::move(row));
     }
     table.sections.push_back(std::move(section));

@@ -94,7 +94,7 @@ Ceiling on_paper(const DeviceInfo& device) {
             .reason = {}};
 }
 
-bool has_time(const Measurement& m) { return m.refused.empty() && m.verification.correct && !m.seconds.empty(); }
+bool has_time(const Measurement& m) { return m.right() && !m.seconds.empty(); }
 
 double gigabytes(double rate) { return rate / 1e9; }
 
