@@ -101,7 +101,7 @@ RangeProfiler::Values RangeProfiler::collect(MetricSet& metrics, std::size_t mos
     size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(most_ranges);
     cupti_check(cupti.get_data_size(&size), "sizing the counters' data");
     data_.assign(size.counterDataSize, 0);
-    configuration_ = metrics.configuration();
+    configuration_.assign(metrics.configuration().begin(), metrics.configuration().end());
 
     auto initialize = QK_CUPTI(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
     initialize.pRangeProfilerObject = profiler_;
