@@ -51,6 +51,7 @@ class FakeDevice : public Device {
                                                                        int number) {
         return (variant.family == Family::ceiling ? 8e-6 : 1e-5) * (state == CacheState::cold ? 2 : 1) + 1e-9 * number;
     };
+    std::function<void(const Variant&, CacheState)> trace = [](const Variant&, CacheState) {};
 
     const DeviceInfo& info() const override { return info_; }
     DeviceInfo& info() { return info_; }
@@ -89,6 +90,9 @@ class FakeDevice : public Device {
         std::unique_ptr<Timing> timing(const Variant& variant, const Parameters& /*parameters*/,
                                        CacheState state) override {
             return std::make_unique<FakeTiming>(device_, variant, state);
+        }
+        void trace(const Variant& variant, const Parameters& /*parameters*/, CacheState state) override {
+            device_.trace(variant, state);
         }
 
       private:

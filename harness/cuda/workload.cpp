@@ -4,6 +4,7 @@
 #include "device_kernels.h"
 #include "graph_timing.h"
 #include "input.h"
+#include "nvtx.h"
 
 #include <fmt/format.h>
 
@@ -97,6 +98,7 @@ Verification CudaWorkload::verify(const Variant& variant, const Parameters& para
     Verification failed;
     {
         const L2SetAside set_aside(persisting_bytes(variant, wanted));
+        const Range range(verify_range_name(variant.name));
         try {
             variant.run({wanted, buffers(), {stream}});
         } catch (const LaunchError& error) {
@@ -183,15 +185,17 @@ Verification CudaWorkload::compare(bool copied) const {
 }
 
 // Launches do not depend on what the caches hold, so the state is nothing to them.
-Counters CudaWorkload::count(const Variant& variant, const Parameters& parameters, CacheState) {
+Counters CudaWorkload::count(const Variant& variant, const Parameters& parameters, CacheState state) {
     context_.use();
     const Request wanted = request(parameters);
     const L2SetAside set_aside(persisting_bytes(variant, wanted));
     const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
+    const std::string name = range_name(variant.name, state);
     const Activities activities = record_activities([&] {
         call();  // not counted: what the driver does once for a kernel
         mark(context_.stream());
         for (int i = 0; i < counted_calls; ++i) {
+            const Range range(name);
             call();
         }
         mark(context_.stream());
@@ -212,7 +216,31 @@ std::unique_ptr<Timing> CudaWorkload::timing(const Variant& variant, const Param
     context_.use();
     const Request wanted = request(parameters);
     const auto enqueue = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
-    return std::make_unique<GraphTiming>(context_, state, persisting_bytes(variant, wanted), enqueue);
+    return std::make_unique<GraphTiming>(context_, range_name(variant.name, state), state,
+                                         persisting_bytes(variant, wanted), enqueue);
+}
+
+void CudaWorkload::trace(const Variant& variant, const Parameters& parameters, CacheState state) {
+    context_.use();
+    const Request wanted = request(parameters);
+    const L2SetAside set_aside(persisting_bytes(variant, wanted));
+    const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
+    const auto wait = [&] {
+        if (const std::string fault = finish(variant); !fault.empty()) {
+            throw LaunchError(fault);
+        }
+    };
+    // In either state: what the driver does once for a kernel is no part of the call.
+    call();
+    if (state == CacheState::cold) {
+        context_.evict_caches();
+    } else {
+        call();
+    }
+    wait();
+    const Range range(range_name(variant.name, state));
+    call();
+    wait();
 }
 
 }  // namespace qkprof::cuda

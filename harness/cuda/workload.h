@@ -16,6 +16,7 @@ class CudaWorkload final : public Workload {
     Verification verify(const Variant& variant, const Parameters& parameters) override;
     Counters count(const Variant& variant, const Parameters& parameters, CacheState state) override;
     std::unique_ptr<Timing> timing(const Variant& variant, const Parameters& parameters, CacheState state) override;
+    void trace(const Variant& variant, const Parameters& parameters, CacheState state) override;
 
   private:
     Request request(const Parameters& parameters) const;
