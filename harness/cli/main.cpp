@@ -20,7 +20,7 @@ CLI::Option* text_option(CLI::App& command, const std::string& name, std::string
 }
 
 std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix) {
-    const std::vector<std::string> words = command.remaining();
+    std::vector<std::string> words = command.remaining();
     for (const std::string& word : words) {
         if (!prefix.empty() && word.starts_with(prefix)) {
             continue;
