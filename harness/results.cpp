@@ -52,12 +52,11 @@ std::string shape_text(const Problem& p) {
 
 Counter counter_of(const Measurement& m, const std::string& name) {
     const auto found = m.counters.find(name);
-    return found != m.counters.end()
-               ? found->second
-               : Counter{.value = {},
-                         .source = Source::counted,
-                         .reason = m.counters.empty() ? "the run ended before it was counted"
-                                                      : "the device does not count it"};
+    return found != m.counters.end() ? found->second
+                                     : Counter{.value = {},
+                                               .source = Source::counted,
+                                               .reason = m.counters.empty() ? "the run ended before it was counted"
+                                                                            : "the device does not count it"};
 }
 
 // The counters that were asked for by the names that the device gives them.

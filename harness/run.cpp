@@ -291,8 +291,9 @@ Exit verdict_of(const Profile& profile) {
     }
     const bool nothing_known =
         any([](const Measurement& m) { return m.right(); }) && !any([](const Measurement& m) {
-            return !m.seconds.empty() || std::any_of(m.counters.begin(), m.counters.end(),
-                                                     [](const auto& counter) { return counter.second.value.has_value(); });
+            return !m.seconds.empty() || std::any_of(m.counters.begin(), m.counters.end(), [](const auto& counter) {
+                return counter.second.value.has_value();
+            });
         });
     const bool lacking = any([](const Measurement& m) { return !m.not_run.empty(); });
     const bool none_ran = lacking && !any([](const Measurement& m) { return m.ran(); });

@@ -109,9 +109,9 @@ std::string open_metrics_library(const std::string& cupti) {
     std::error_code ignored;
     const std::filesystem::path as_opened(cupti);
     const std::filesystem::path resolved = std::filesystem::canonical(as_opened, ignored);
-    for (const std::filesystem::path& file : {as_opened.parent_path() / metrics_library,
-                                              resolved.parent_path() / metrics_library,
-                                              std::filesystem::path(metrics_library)}) {
+    for (const std::filesystem::path& file :
+         {as_opened.parent_path() / metrics_library, resolved.parent_path() / metrics_library,
+          std::filesystem::path(metrics_library)}) {
         if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) {
             return file.string();
         }

@@ -100,7 +100,8 @@ SectoredCache::Line& CacheModel::l2_line(std::uint64_t line, Path path) {
     SectoredCache::Line& taken = l2_.take(line, priority, evicted);
     // Written sectors go to DRAM, those of which a part is missing after the rest is read.
     traffic_.dram_write_bytes += std::int64_t{sector_bytes} * std::popcount(evicted.dirty);
-    traffic_.dram_read_bytes += std::int64_t{sector_bytes} * std::popcount(evicted.dirty & ~whole_sectors(evicted.pairs));
+    traffic_.dram_read_bytes +=
+        std::int64_t{sector_bytes} * std::popcount(evicted.dirty & ~whole_sectors(evicted.pairs));
     return taken;
 }
 

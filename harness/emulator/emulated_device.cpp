@@ -146,9 +146,9 @@ class EmulatedWorkload : public Workload {
     // Every counter of the device, without a value for this reason.
     static Counters unknown(const std::string& reason) {
         Counters counters;
-        for (const char* name :
-             {"launches", "submissions", "global_load_sectors", "global_store_sectors", "shared_wavefronts",
-              "bank_conflicts", "shared_bytes", "compulsory_bytes", "registers", "instructions", "achieved_occupancy"}) {
+        for (const char* name : {"launches", "submissions", "global_load_sectors", "global_store_sectors",
+                                 "shared_wavefronts", "bank_conflicts", "shared_bytes", "compulsory_bytes", "registers",
+                                 "instructions", "achieved_occupancy"}) {
             counters[name] = {{}, Source::emulated, reason};
         }
         for (const char* name : {"l2_read_sectors", "l2_write_sectors", "dram_read_bytes", "dram_write_bytes"}) {
