@@ -51,8 +51,8 @@ class Workload {
     // ceiling's with q: it copies). A kernel that faults gives a Verification with `fault`; only a device that is lost
     // throws.
     virtual Verification verify(const Variant& variant, const Parameters& parameters) = 0;
-    // Launches and traffic of one call of each job, in the order of the jobs. What cannot be counted is present, without
-    // a value and with the reason; only a device that is lost throws.
+    // Launches and traffic of one call of each job, in the order of the jobs. What cannot be counted is present,
+    // without a value and with the reason; only a device that is lost throws.
     virtual std::vector<Counts> count(std::span<const CountJob> jobs) = 0;
     // The counters of one job alone.
     Counters count(const Variant& variant, const Parameters& parameters, CacheState state) {
@@ -61,6 +61,9 @@ class Workload {
     }
     // Throws CannotMeasure on a device without a clock.
     virtual std::unique_ptr<Timing> timing(const Variant& variant, const Parameters& parameters, CacheState state) = 0;
+    // One call in this state, alone in the NVTX range <variant>.<state>, for a profiler that watches from outside;
+    // nothing is counted. Throws CannotMeasure where no profiler can watch, and LaunchError.
+    virtual void trace(const Variant& variant, const Parameters& parameters, CacheState state) = 0;
 };
 
 class Device {

@@ -54,7 +54,10 @@ QK_KERNEL void fused_tile_bulk_kernel(Arguments a, unsigned tile_rows) {
     const bool turned = alternates<P> && P::group() % 2 == 1;
     const unsigned lo = P::column(0) + (turned ? D / 2 : 0);
     const unsigned hi = P::column(0) + (turned ? 0 : D / 2);
-    auto gamma = P::template load_gamma<Cache::read_only>(a);
+    typename P::Gamma gamma = {};
+    if (first_tile < tiles) {
+        gamma = P::template load_gamma<Cache::read_only>(a);
+    }
     for (int i = 0; i < P::elements && turned; ++i) {
         std::swap(gamma.lo[i], gamma.hi[i]);
     }
@@ -147,9 +150,10 @@ const Registration registration(
          [](const Request& request) {
              const Problem& p = request.problem;
              const Plan plan = plan_of(request);
-             const std::int64_t warps = plan.blocks * (request.parameter("threads") / 32);
-             const std::int64_t tensor = piecewise_bytes(p, divide_up(p.rows(), plan.tile_rows));
-             // Every warp asks for gamma once, and for the tables of the rows that it handles at once.
+             const std::int64_t tiles = divide_up(p.rows(), plan.tile_rows);
+             const std::int64_t warps = std::min(tiles, plan.blocks * (request.parameter("threads") / 32));
+             const std::int64_t tensor = piecewise_bytes(p, tiles);
+             // Every warp that has a tile asks for gamma once, and for the tables of the rows that it handles at once.
              const std::int64_t constants =
                  (warps + positions_touched(p, plan.layout.rows_at_once())) * paired_constant_bytes(p, plan.layout);
              return Declaration{.launches = p.rows() > 0 ? 1 : 0,

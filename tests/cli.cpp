@@ -172,6 +172,25 @@ TEST_F(Cli, AnEmptyProblemPasses) {
               0);
 }
 
+TEST_F(Cli, ATraceNeedsAGpu) {
+    const Result r = qkprof("trace --device emulated --shapes 1x2x2x64");
+    EXPECT_EQ(r.exit_code, 4);
+    EXPECT_EQ(r.out, "");
+    EXPECT_EQ(r.err.rfind("qkprof: There is nothing to trace on the emulated device", 0), 0U) << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_EQ(qkprof("trace --device cuda:1000").exit_code, 4);
+    EXPECT_NE(qkprof("trace --help").out.find("--sweep"), std::string::npos);
+}
+
+TEST_F(Cli, ATraceOfWhatANameCannotTellIsBadInput) {
+    const std::string trace = "trace --device emulated --variants fused_register ";
+    expect_refused(trace + "--shapes 1x2x2x64,1x4x2x64", "these are 2: 1x2x2x64 f32 and 1x4x2x64 f32.");
+    expect_refused(trace + "--sweep threads=64,128", "sweep one value at a time");
+    expect_refused(trace + "--variant copy", "Did you mean --variants?");
+    expect_refused(trace + "--samples 3", "qkprof trace has no option --samples");
+    expect_refused(trace + "--dtypes f8", "there is no 'f8'");
+}
+
 TEST_F(Cli, OneInterruptLeavesAValidProfile) {
     const pid_t child = fork();
     if (child == 0) {

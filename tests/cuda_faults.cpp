@@ -23,7 +23,9 @@ class Faults : public testing::Test {
         }
         return all;
     }
-    static std::vector<Counters> count(const std::vector<TrafficJob>& all) { return count_traffic({}, all, {"x__y.sum"}); }
+    static std::vector<Counters> count(const std::vector<TrafficJob>& all) {
+        return count_traffic({}, all, {"x__y.sum"});
+    }
 
     static void expect_unknown(const Counters& counters, const std::string& reason) {
         EXPECT_EQ(counters.size(), traffic_counters().size() + 1);

@@ -29,8 +29,8 @@ std::vector<Record> started_within(const std::vector<Record>& records, std::uint
 // As it is written in the source, with its arguments; a name that is not C++'s stays as it is.
 std::string readable(const std::string& name) {
     int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> text(
-        abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+    const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                           &std::free);
     return status == 0 && text != nullptr ? text.get() : name;
 }
 

@@ -55,7 +55,8 @@ Between between_sentinels(const Activities& activities, std::string_view sentine
 // two sentinels; without values and with the reason where the records do not prove them.
 Counters launch_counters(const Activities& activities, std::string_view sentinel, int calls);
 
-// The kernels of one call, from the same records, by their names in the source; none where the records do not prove them.
+// The kernels of one call, from the same records, by their names in the source; none where the records do not prove
+// them.
 std::vector<KernelUse> kernels_of(const Activities& activities, std::string_view sentinel, int calls);
 
 }  // namespace qkprof::cuda

@@ -43,6 +43,13 @@ class EmulatedWorkload : public Workload {
         throw CannotMeasure("The emulated device has no clock: it counts what a kernel asks for and measures no time.");
     }
 
+    void trace(const Variant&, const Parameters&, CacheState) override {
+        throw CannotMeasure(
+            "There is nothing to trace on the emulated device: Nsight Compute and Nsight Systems see what runs on a "
+            "GPU. "
+            "qkprof run counts here what its kernels do.");
+    }
+
   private:
     // Of one call.
     struct Counted {
@@ -146,9 +153,9 @@ class EmulatedWorkload : public Workload {
     // Every counter of the device, without a value for this reason.
     static Counters unknown(const std::string& reason) {
         Counters counters;
-        for (const char* name :
-             {"launches", "submissions", "global_load_sectors", "global_store_sectors", "shared_wavefronts",
-              "bank_conflicts", "shared_bytes", "compulsory_bytes", "registers", "instructions", "achieved_occupancy"}) {
+        for (const char* name : {"launches", "submissions", "global_load_sectors", "global_store_sectors",
+                                 "shared_wavefronts", "bank_conflicts", "shared_bytes", "compulsory_bytes", "registers",
+                                 "instructions", "achieved_occupancy"}) {
             counters[name] = {{}, Source::emulated, reason};
         }
         for (const char* name : {"l2_read_sectors", "l2_write_sectors", "dram_read_bytes", "dram_write_bytes"}) {
