@@ -209,10 +209,9 @@ inline std::string refuse_paired(const Problem& problem) {
     return reason.empty() ? refuse_alignment(problem, widest_layout(problem).size * problem.element_bytes()) : reason;
 }
 
-// Bytes in whole sectors of one pass over q or out.
+// Bytes in whole sectors of one pass over q or out, in a layout without idle lanes.
 inline std::int64_t paired_tensor_bytes(const Problem& p, const PairedLayout& layout) {
-    // With idle lanes it is one vector a lane: the half.
-    const std::int64_t segment = std::min<std::int64_t>(layout.lanes * layout.size, p.head_dim / 2) * p.element_bytes();
+    const std::int64_t segment = std::int64_t{layout.lanes} * layout.size * p.element_bytes();
     return p.rows() * 2 * layout.count * sector_bytes(begin_in_sector(p), segment);
 }
 
