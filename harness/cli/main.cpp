@@ -20,7 +20,7 @@ CLI::Option* text_option(CLI::App& command, const std::string& name, std::string
 }
 
 std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix) {
-    const std::vector<std::string> words = command.remaining();
+    std::vector<std::string> words = command.remaining();
     for (const std::string& word : words) {
         if (!prefix.empty() && word.starts_with(prefix)) {
             continue;
@@ -74,6 +74,7 @@ int run_command(int argc, char** argv) {
     app.require_subcommand(0, 1);
     Action chosen;
     add_run(app, chosen);
+    add_trace(app, chosen);
     add_list(app, chosen);
     try {
         app.parse(argc, argv);
@@ -86,9 +87,9 @@ int run_command(int argc, char** argv) {
     if (!chosen) {
         const std::vector<std::string> words = app.remaining();
         if (words.empty()) {
-            return fail(Exit::bad_input, "Name a command, run or list; qkprof --help describes them.");
+            return fail(Exit::bad_input, "Name a command, run, trace or list; qkprof --help describes them.");
         }
-        const std::vector<std::string> commands = {"run", "list"};
+        const std::vector<std::string> commands = {"run", "trace", "list"};
         return fail(Exit::bad_input,
                     fmt::format("There is no command '{}'.{}", words.front(), suggestion(words.front(), commands)));
     }
