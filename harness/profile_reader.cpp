@@ -82,6 +82,16 @@ class Object {
         return value.get<T>();
     }
     Object object(const char* key) const { return {at(key), fmt::format("{}, '{}'", place_, key)}; }
+    std::vector<Object> objects(const char* key) const {
+        if (!at(key).is_array()) {
+            throw error(key, "not a list");
+        }
+        std::vector<Object> all;
+        for (const Json& item : at(key)) {
+            all.emplace_back(item, fmt::format("{}, '{}'[{}]", place_, key, all.size()));
+        }
+        return all;
+    }
 
   private:
     const Json& json_;
@@ -168,6 +178,30 @@ Counters read_counters(const Object& entry) {
     return counters;
 }
 
+KernelUse read_kernel(const Object& kernel) {
+    const auto extents = [&](const char* key) {
+        std::array<std::int64_t, 3> three = {};
+        if (!kernel.at(key).is_array() || kernel.at(key).size() != three.size()) {
+            throw kernel.error(key, "not a list of three numbers");
+        }
+        for (std::size_t i = 0; i < three.size(); ++i) {
+            three.at(i) = kernel.whole<std::int64_t>(key, kernel.at(key).at(i));
+        }
+        return three;
+    };
+    KernelUse use;
+    use.name = kernel.text("name");
+    use.launches = kernel.number("launches");
+    use.grid = extents("grid");
+    use.block = extents("block");
+    if (!kernel.at("registers").is_null()) {
+        use.registers = kernel.whole<int>("registers");
+    }
+    use.static_shared = kernel.whole<std::int64_t>("static_shared");
+    use.dynamic_shared = kernel.whole<std::int64_t>("dynamic_shared");
+    return use;
+}
+
 Measurement read_measurement(const Object& entry) {
     Measurement m;
     m.variant = entry.text("variant");
@@ -189,7 +223,8 @@ Measurement read_measurement(const Object& entry) {
     }
     m.refused = entry.text_or_empty("refused");
     m.no_time_reason = entry.text_or_empty("real_time_reason");
-    if (!m.refused.empty()) {
+    m.not_run = entry.text_or_empty("not_run");
+    if (!m.ran()) {
         return m;
     }
     m.verification = read_verification(entry);
@@ -198,6 +233,11 @@ Measurement read_measurement(const Object& entry) {
                      .store_bytes = entry.whole<std::int64_t>("declared_store_bytes"),
                      .shared_bytes = entry.whole<std::int64_t>("declared_shared_bytes")};
     m.counters = read_counters(entry);
+    if (entry.has("kernels")) {  // profiles of earlier versions have none
+        for (const Object& kernel : entry.objects("kernels")) {
+            m.kernels.push_back(read_kernel(kernel));
+        }
+    }
     for (const Json& sentence : entry.at("contradictions")) {
         if (!sentence.is_string()) {
             throw entry.error("contradictions", "not a list of sentences");

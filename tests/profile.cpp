@@ -29,6 +29,15 @@ Measurement timed(const std::string& variant, Family family, double seconds) {
     m.declaration = {.launches = 1, .load_bytes = 3072, .store_bytes = 3072, .shared_bytes = 512};
     m.counters = as_declared(m.declaration);
     m.counters["l2_read_sectors"] = {.value = 12.5, .source = Source::modelled, .reason = {}};
+    m.counters["sm__x.sum.per_second"] = counted(0.25);
+    m.kernels = {{.name = "a<float>(int)",
+                  .launches = 2.5,
+                  .grid = {1LL << 31, 2, 3},
+                  .block = {64, 1, 1},
+                  .registers = 40,
+                  .static_shared = 16,
+                  .dynamic_shared = 512},
+                 {.name = "b", .launches = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}, .registers = {}}};
     m.seconds = {seconds, seconds * 1.5, seconds * 0.75};
     m.host_seconds = {1e-3, 2e-3, 3e-3};
     m.timer = "graph_events";
@@ -74,6 +83,11 @@ Profile sample_profile() {
     faulted.refused.clear();
     faulted.verification.fault = "it read past the end of q";
     profile.measurements.push_back(faulted);
+    Measurement lost = refused;
+    lost.variant = "lost";
+    lost.refused.clear();
+    lost.not_run = "the GPU has no memory free";
+    profile.measurements.push_back(lost);
     return profile;
 }
 
@@ -107,13 +121,15 @@ TEST(Profile, IsReadBackAsItWasWritten) {
         EXPECT_EQ(a.declaration.load_bytes, b.declaration.load_bytes);
         EXPECT_EQ(a.declaration.shared_bytes, b.declaration.shared_bytes);
         EXPECT_EQ(a.contradictions, b.contradictions);
+        EXPECT_EQ(a.kernels, b.kernels);
+        EXPECT_EQ(a.not_run, b.not_run);
         EXPECT_EQ(a.timer, b.timer);
         ASSERT_EQ(a.seconds.size(), b.seconds.size());
         for (std::size_t s = 0; s < b.seconds.size(); ++s) {
             EXPECT_DOUBLE_EQ(a.seconds[s], b.seconds[s]);
             EXPECT_DOUBLE_EQ(a.host_seconds[s], b.host_seconds[s]);
         }
-        if (b.refused.empty() && b.verification.fault.empty()) {
+        if (b.ran() && b.verification.fault.empty()) {
             ASSERT_EQ(a.counters.size(), b.counters.size());
             for (const auto& [name, counter] : b.counters) {
                 EXPECT_EQ(a.counters.at(name).value, counter.value) << name;
@@ -131,7 +147,7 @@ TEST(Profile, IsGoogleBenchmarksSchema) {
     const Json file = Json::parse(to_json(sample_profile()));
     EXPECT_EQ(file["context"]["library_build_type"].get<std::string>().size() > 0, true);
     EXPECT_EQ(file["context"]["who"], "me");
-    ASSERT_EQ(file["benchmarks"].size(), 3U + 3U + 4U);
+    ASSERT_EQ(file["benchmarks"].size(), 3U + 3U + 5U);
     const Json& entry = file["benchmarks"][4];
     EXPECT_EQ(entry["name"], "fused/2x3x4x64/bf16/cold/threads:64");
     EXPECT_EQ(entry["run_name"], entry["name"]);
@@ -216,6 +232,13 @@ TEST(Profile, DamageIsSaidWithItsPlace) {
     says(changed([](Json& f) { f["benchmarks"][0]["batch"] = -1; }), "'batch' is one of four extents");
     says(changed([](Json& f) { f["benchmarks"][0]["batch"] = 1e30; }), "'batch' is not a whole number");
     says(changed([](Json& f) { f["benchmarks"][0]["launches"] = "one"; }), "'launches' is not a number");
+    says(changed([](Json& f) { f["benchmarks"][0]["kernels"] = 3; }), "'kernels' is not a list");
+    says(changed([](Json& f) {
+             f["benchmarks"][0]["kernels"][1]["grid"] = {1, 2};
+         }),
+         "'kernels'[1]: 'grid' is not a list of three numbers");
+    says(changed([](Json& f) { f["benchmarks"][0]["kernels"][0]["registers"] = "few"; }),
+         "'kernels'[0]: 'registers' is not a whole number");
     says(changed([](Json& f) { f["benchmarks"][0].erase("declared_launches"); }), "'declared_launches' is missing");
     says(changed([](Json& f) { f["benchmarks"][0]["variant"] = "other"; }), "'name' is not what its variant");
     says(changed([](Json& f) { f["benchmarks"][1] = 5; }), "p.json, benchmarks[1] is not a JSON object");
@@ -237,7 +260,7 @@ TEST(ReadProfile, RefusesWhatIsNoFile) {
     std::filesystem::resize_file(path, (std::uintmax_t{1} << 30U) + 1);
     EXPECT_THROW(read_profile(path), InputError);
     std::ofstream(path) << to_json(sample_profile());
-    EXPECT_EQ(read_profile(path).measurements.size(), 6U);
+    EXPECT_EQ(read_profile(path).measurements.size(), 7U);
     std::filesystem::remove(path);
 }
 

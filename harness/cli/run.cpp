@@ -21,6 +21,7 @@ namespace {
 
 struct Options {
     ChoiceOptions choice;
+    std::string metrics;
     std::string samples = "20";
     std::string emulated_l2 = "50M";
     std::string format = "table";
@@ -85,16 +86,24 @@ void say_verdict(const Profile& profile) {
     const CacheState first_state = profile.measurements.empty() ? CacheState::cold : profile.measurements[0].state;
     for (const Measurement& m : profile.measurements) {
         // Verified once for all states.
-        if (m.state == first_state && m.refused.empty() && !m.verification.correct) {
+        if (m.state == first_state && m.ran() && !m.verification.correct) {
             say(fmt::format("{}: {}.", m.name(), error_of(m)));
         }
         for (const std::string& sentence : m.contradictions) {
             say(sentence);
         }
     }
+    const auto lacking = std::find_if(profile.measurements.begin(), profile.measurements.end(),
+                                      [](const Measurement& m) { return !m.not_run.empty(); });
+    if (lacking != profile.measurements.end()) {
+        say(fmt::format("Not every problem could be run; {}: {}.", lacking->name(), lacking->not_run));
+    }
+    if (const std::vector<std::string> missed = missed_metrics(profile); !missed.empty()) {
+        say(fmt::format("{} could not be counted: the table says why.", joined(missed)));
+    }
     if (!profile.environment.complete) {
         say("Interrupted: the results are those measured until then.");
-    } else if (verdict_of(profile) == Exit::inconclusive) {
+    } else if (verdict_of(profile) == Exit::inconclusive && lacking == profile.measurements.end()) {
         say("Nothing was measured: every chosen variant refused every problem.");
     }
 }
@@ -105,12 +114,17 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
     const auto samples = static_cast<int>(parse_integer(options.samples, "--samples", 1, most_samples));
     EmulatorOptions emulator;
     emulator.l2_bytes = parse_bytes(options.emulated_l2, "--emulated-l2");
+    const std::vector<std::string> metric_names =
+        options.metrics.empty() ? std::vector<std::string>() : split_list(options.metrics, "--metrics");
     const Choice choice = parse(options.choice, emulator);
     configure_benchmark(benchmark_flags);
     Keeper keeper(options.out);
 
     const std::unique_ptr<Device> device = open_chosen_device(options.choice.device, emulator);
     const DeviceInfo& info = device->info();
+    if (!metric_names.empty()) {
+        fmt::print(stderr, "qkprof: {}\n", device->choose_metrics(metric_names));
+    }
     const Plan plan = {.candidates = choice.candidates(info.backend),
                        .problems = choice.problems(info.backend, info.l2_bytes),
                        .states = choice.states,
@@ -149,6 +163,7 @@ void add_run(CLI::App& app, Action& chosen) {
     const auto options = std::make_shared<Options>();
     Options& o = *options;
     add_choice(*command, o.choice);
+    text_option(*command, "--metrics", o.metrics, "NAMES", "further counters of the GPU, by CUPTI's names for them");
     text_option(*command, "--samples", o.samples, "N", "times taken of each variant and state");
     text_option(*command, "--emulated-l2", o.emulated_l2, "BYTES",
                 "the emulated device's L2; K, M and G are understood");
