@@ -189,28 +189,28 @@ TEST_F(Run, TellsOfResultsAfterEachVariantAndProblem) {
 
 TEST_F(Run, CountsEachVariantAloneOrAllOfAProblemTogether) {
     go();
-    EXPECT_EQ(device.batches, 3);
-    const Profile alone = profile;
-    profile = {};
-    device.batches = additions = 0;
-    device.info().counts_together = true;
-    device.kernels = {{.name = "made_up", .launches = 1, .grid = {2, 1, 1}, .block = {32, 1, 1}, .registers = 7}};
+    EXPECT_EQ(device_.batches, 3);
+    const Profile alone = profile_;
+    profile_ = {};
+    device_.batches = additions_ = 0;
+    device_.info().counts_together = true;
+    device_.kernels = {{.name = "made_up", .launches = 1, .grid = {2, 1, 1}, .block = {32, 1, 1}, .registers = 7}};
     go();
-    EXPECT_EQ(device.batches, 1);
-    EXPECT_EQ(additions, 3 + 1 + 1 + 1);  // three verified, all counted, all timed; and the end
-    ASSERT_EQ(profile.measurements.size(), alone.measurements.size());
+    EXPECT_EQ(device_.batches, 1);
+    EXPECT_EQ(additions_, 3 + 1 + 1 + 1);  // three verified, all counted, all timed; and the end
+    ASSERT_EQ(profile_.measurements.size(), alone.measurements.size());
     for (std::size_t i = 0; i < alone.measurements.size(); ++i) {
-        EXPECT_EQ(profile.measurements[i].name(), alone.measurements[i].name());
-        EXPECT_EQ(profile.measurements[i].counters.at("launches").value,
+        EXPECT_EQ(profile_.measurements[i].name(), alone.measurements[i].name());
+        EXPECT_EQ(profile_.measurements[i].counters.at("launches").value,
                   alone.measurements[i].counters.at("launches").value);
-        EXPECT_EQ(profile.measurements[i].kernels, device.kernels);
+        EXPECT_EQ(profile_.measurements[i].kernels, device_.kernels);
     }
 }
 
 TEST_F(Run, AProblemWithoutMemoryIsLostAlone) {
-    plan.problems.push_back({.batch = 64, .sequence = 3, .heads = 4, .head_dim = 64});
-    plan.problems.push_back({.batch = 1, .sequence = 3, .heads = 4, .head_dim = 64});
-    device.prepare_load = [](const Problem& problem) {
+    plan_.problems.push_back({.batch = 64, .sequence = 3, .heads = 4, .head_dim = 64});
+    plan_.problems.push_back({.batch = 1, .sequence = 3, .heads = 4, .head_dim = 64});
+    device_.prepare_load = [](const Problem& problem) {
         if (problem.batch == 64) {
             throw InputError("The GPU has 3 bytes free.");
         }
@@ -222,19 +222,19 @@ TEST_F(Run, AProblemWithoutMemoryIsLostAlone) {
     EXPECT_EQ(lost.not_run, "The GPU has 3 bytes free");
     EXPECT_EQ(error_of(lost), "not run: The GPU has 3 bytes free");
     EXPECT_TRUE(lost.counters.empty());
-    EXPECT_TRUE(profile.environment.complete);
-    EXPECT_EQ(verdict_of(profile), Exit::inconclusive);
+    EXPECT_TRUE(profile_.environment.complete);
+    EXPECT_EQ(verdict_of(profile_), Exit::inconclusive);
 }
 
 TEST_F(Run, WhereNoProblemFitsNothingCanBeMeasured) {
-    device.prepare_load = [](const Problem&) { throw std::bad_alloc(); };
+    device_.prepare_load = [](const Problem&) { throw std::bad_alloc(); };
     go();
     EXPECT_EQ(measurement("slow/2x3x4x64/f32/warm").not_run, "the memory of this machine is exhausted");
-    EXPECT_EQ(verdict_of(profile), Exit::cannot_measure);
+    EXPECT_EQ(verdict_of(profile_), Exit::cannot_measure);
 }
 
 TEST_F(Run, ACallThatCannotBeTimedSaysWhyAndTheOthersAre) {
-    device.prepare_timing = [](const Variant& variant, CacheState state) {
+    device_.prepare_timing = [](const Variant& variant, CacheState state) {
         if (variant.name == "fast" && state == CacheState::cold) {
             throw CannotMeasure("The graph was refused.");
         }
@@ -242,21 +242,21 @@ TEST_F(Run, ACallThatCannotBeTimedSaysWhyAndTheOthersAre) {
     go();
     EXPECT_EQ(measurement("fast/2x3x4x64/f32/cold").no_time_reason, "The graph was refused");
     EXPECT_EQ(measurement("fast/2x3x4x64/f32/warm").seconds.size(), 5U);
-    EXPECT_EQ(verdict_of(profile), Exit::passed);
+    EXPECT_EQ(verdict_of(profile_), Exit::passed);
 }
 
 TEST_F(Run, WhereNothingCanBeCountedOrTimedNothingCanBeMeasured) {
-    device.prepare_timing = [](const Variant&, CacheState) { throw CannotMeasure("No clock today."); };
-    device.count = [](const Variant&, const Declaration&) {
+    device_.prepare_timing = [](const Variant&, CacheState) { throw CannotMeasure("No clock today."); };
+    device_.count = [](const Variant&, const Declaration&) {
         return Counters{{"launches", {.value = {}, .source = Source::counted, .reason = "no permission"}}};
     };
     go();
-    EXPECT_EQ(verdict_of(profile), Exit::cannot_measure);
+    EXPECT_EQ(verdict_of(profile_), Exit::cannot_measure);
 }
 
 TEST_F(Run, AMetricThatWasAskedForAndIsNowhereCannotBeMeasured) {
     const Counter unknown = {.value = {}, .source = Source::counted, .reason = "no permission"};
-    device.count = [&](const Variant& variant, const Declaration& declaration) {
+    device_.count = [&](const Variant& variant, const Declaration& declaration) {
         Counters counters = as_declared(declaration);
         counters["sm__x.sum"] = variant.name == "slow" ? counted(3) : unknown;
         counters["sm__y.sum"] = unknown;
@@ -264,8 +264,8 @@ TEST_F(Run, AMetricThatWasAskedForAndIsNowhereCannotBeMeasured) {
         return counters;
     };
     go();
-    EXPECT_EQ(missed_metrics(profile), (std::vector<std::string>{"sm__y.sum"}));
-    EXPECT_EQ(verdict_of(profile), Exit::cannot_measure);
+    EXPECT_EQ(missed_metrics(profile_), (std::vector<std::string>{"sm__y.sum"}));
+    EXPECT_EQ(verdict_of(profile_), Exit::cannot_measure);
 }
 
 TEST_F(Run, ASweepIsSeveralVariants) {
