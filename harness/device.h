@@ -1,6 +1,7 @@
 // The interface of a device: what runs, verifies, counts and times the variants. There are two, cuda/ and emulator/.
 #pragma once
 
+#include "clocks.h"
 #include "measurement.h"
 
 #include <cstddef>
@@ -27,8 +28,8 @@ struct DeviceInfo {
 class Timing {
   public:
     virtual ~Timing() = default;
-    // Seconds per call of one sample.
-    virtual double sample() = 0;
+    // One sample, with the clocks it was taken at.
+    virtual Sample sample() = 0;
     // "graph_events" or "events"
     virtual const char* timer() const = 0;
 };
@@ -55,6 +56,8 @@ class Device {
     // Allocates and fills the buffers, with `scratch_bytes` for the variants' intermediates. Throws InputError, naming
     // both sizes, when they do not fit the memory.
     virtual std::unique_ptr<Workload> load(const Problem& problem, std::int64_t scratch_bytes) = 0;
+    // Brings the clocks up before times are taken, and says in a sentence what was done; empty if nothing was.
+    virtual std::string warm_up() { return {}; }
     // Bytes that load() would allocate.
     virtual std::int64_t bytes_needed(const Problem& problem, std::int64_t scratch_bytes) const = 0;
 };

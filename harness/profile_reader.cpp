@@ -168,6 +168,17 @@ Counters read_counters(const Object& entry) {
     return counters;
 }
 
+std::vector<std::string> read_sentences(const Object& entry, const char* key) {
+    std::vector<std::string> sentences;
+    for (const Json& sentence : entry.at(key)) {
+        if (!sentence.is_string()) {
+            throw entry.error(key, "not a list of sentences");
+        }
+        sentences.push_back(sentence.get<std::string>());
+    }
+    return sentences;
+}
+
 Measurement read_measurement(const Object& entry) {
     Measurement m;
     m.variant = entry.text("variant");
@@ -198,12 +209,7 @@ Measurement read_measurement(const Object& entry) {
                      .store_bytes = entry.whole<std::int64_t>("declared_store_bytes"),
                      .shared_bytes = entry.whole<std::int64_t>("declared_shared_bytes")};
     m.counters = read_counters(entry);
-    for (const Json& sentence : entry.at("contradictions")) {
-        if (!sentence.is_string()) {
-            throw entry.error("contradictions", "not a list of sentences");
-        }
-        m.contradictions.push_back(sentence.get<std::string>());
-    }
+    m.contradictions = read_sentences(entry, "contradictions");
     m.timer = entry.text_or_empty("timer");
     return m;
 }
@@ -220,8 +226,15 @@ void read_time(const Object& entry, Measurement& m) {
     if (!(entry.number("real_time") > 0)) {
         throw entry.error("real_time", "not above 0");
     }
-    m.seconds.push_back(entry.number("real_time") / second);
-    m.host_seconds.push_back(entry.number("cpu_time") / second);
+    const double seconds = entry.number("real_time") / second;
+    const double host_seconds = entry.number("cpu_time") / second;
+    if (entry.has("throttled") && entry.flag("throttled")) {
+        m.throttled.push_back({entry.whole<std::size_t>("repetition_index"), seconds, host_seconds,
+                               read_sentences(entry, "throttle_reasons")});
+    } else {
+        m.seconds.push_back(seconds);
+        m.host_seconds.push_back(host_seconds);
+    }
 }
 
 Environment read_environment(const Object& context) {
@@ -234,8 +247,9 @@ Environment read_environment(const Object& context) {
     e.version = context.text("qkprof_version");
     e.commit = context.text("commit");
     e.complete = context.flag("complete");
+    e.warm_up = context.text_or_empty("warm_up");
     static const std::set<std::string, std::less<>> known = {
-        "date", "host_name", "executable", "library_build_type", "qkprof_version", "commit"};
+        "date", "host_name", "executable", "library_build_type", "qkprof_version", "commit", "warm_up"};
     for (const auto& [name, value] : context.json().items()) {
         if (value.is_string() && !known.contains(name)) {
             e.further.emplace_back(name, value.get<std::string>());

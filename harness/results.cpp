@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace qkprof {
 namespace {
@@ -145,6 +146,14 @@ class ResultsTable {
             }
             for (const std::string& sentence : m.contradictions) {
                 once(sentence);
+            }
+            if (!m.throttled.empty()) {
+                std::set<std::string> reasons;
+                for (const ThrottledSample& sample : m.throttled) {
+                    reasons.insert(sample.reasons.begin(), sample.reasons.end());
+                }
+                once(fmt::format("{} {}: {} of {} samples throttled ({}), left out", variant_text(m), name_of(m.state),
+                                 m.throttled.size(), m.throttled.size() + m.seconds.size(), fmt::join(reasons, ", ")));
             }
         }
         table_.sections.push_back(std::move(section));

@@ -133,10 +133,13 @@ class ProblemRun {
         if (jobs.empty()) {
             return;
         }
+        progress("warm up");
+        profile_.environment.warm_up = device_.warm_up();
         progress(fmt::format("time {} calls, {} samples each", jobs.size(), plan_.samples));
         run_timing(jobs, plan_.samples, observer_.interrupted);
         for (const TimingJob& job : jobs) {
-            if (job.measurement.seconds.empty() && !observer_.interrupted()) {
+            const Measurement& m = job.measurement;
+            if (m.seconds.empty() && m.throttled.empty() && !observer_.interrupted()) {
                 job.measurement.no_time_reason = "--benchmark_filter leaves it out";
             }
         }

@@ -22,6 +22,15 @@ inline Counters as_declared(const Declaration& declaration) {
             {"dram_read_bytes", {.value = {}, .source = Source::counted, .reason = "the fake has no DRAM"}}};
 }
 
+// At full clocks.
+inline Sample sample_of(double seconds) {
+    return {.seconds = seconds,
+            .sm_mhz = 1980,
+            .memory_mhz = 3201,
+            .throttle_reasons = std::vector<std::string>(),
+            .failure = {}};
+}
+
 inline Verification correct_result() {
     Verification verification;
     verification.correct = true;
@@ -46,9 +55,10 @@ class FakeDevice : public Device {
     std::function<Verification(const Variant&)> verify = [](const Variant&) { return correct_result(); };
     std::function<Counters(const Variant&, const Declaration&)> count =
         [](const Variant&, const Declaration& declaration) { return as_declared(declaration); };
-    std::function<double(const Variant&, CacheState, int)> sample = [](const Variant& variant, CacheState state,
+    std::function<Sample(const Variant&, CacheState, int)> sample = [](const Variant& variant, CacheState state,
                                                                        int number) {
-        return (variant.family == Family::ceiling ? 8e-6 : 1e-5) * (state == CacheState::cold ? 2 : 1) + 1e-9 * number;
+        return sample_of((variant.family == Family::ceiling ? 8e-6 : 1e-5) * (state == CacheState::cold ? 2 : 1) +
+                         1e-9 * number);
     };
 
     const DeviceInfo& info() const override { return info_; }
@@ -65,7 +75,7 @@ class FakeDevice : public Device {
       public:
         FakeTiming(const FakeDevice& device, const Variant& variant, CacheState state)
             : device_(device), variant_(variant), state_(state) {}
-        double sample() override { return device_.sample(variant_, state_, number_++); }
+        Sample sample() override { return device_.sample(variant_, state_, number_++); }
         const char* timer() const override { return "graph_events"; }
 
       private:

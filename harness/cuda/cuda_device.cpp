@@ -82,6 +82,11 @@ class CudaDevice final : public Device {
         }
     }
 
+    std::string warm_up() override {
+        context_.use();
+        return context_.warm_up();
+    }
+
     std::int64_t bytes_needed(const Problem& problem, std::int64_t scratch_bytes) const override {
         return cuda::CudaWorkload::bytes_needed(problem, scratch_bytes);
     }
