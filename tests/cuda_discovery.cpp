@@ -36,7 +36,7 @@ TEST(CuptiLibrary, HasEveryFunctionOrSaysWhyNot) {
     const cuda::CuptiLibrary& library = cuda::cupti_library();
     if (library.failure.empty()) {
         EXPECT_FALSE(library.path.empty());
-        EXPECT_NE(library.activity_enable, nullptr);
+        EXPECT_NE(library.activity.enable, nullptr);
         EXPECT_NE(library.activity_get_dropped, nullptr);
     } else {
         EXPECT_NE(library.failure.find("CUPTI"), std::string::npos) << library.failure;

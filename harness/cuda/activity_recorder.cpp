@@ -38,14 +38,14 @@ void CUPTIAPI take_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::s
     CUpti_Activity* record = nullptr;
     CUptiResult result = CUPTI_SUCCESS;
     while (valid_bytes > 0 &&
-           (result = cupti.activity_get_next_record(buffer, valid_bytes, &record)) == CUPTI_SUCCESS) {
+           (result = cupti.activity.get_next_record(buffer, valid_bytes, &record)) == CUPTI_SUCCESS) {
         add_record(*record, activities);
     }
     if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_MAX_LIMIT_REACHED) {
         activities.failure = cupti_failure(result, "reading activity records");
     }
     std::size_t dropped = 0;
-    result = cupti.activity_get_dropped(nullptr, 0, &dropped);
+    result = cupti.activity.get_dropped(nullptr, 0, &dropped);
     if (result != CUPTI_SUCCESS) {
         activities.failure = cupti_failure(result, "asking for dropped records");
     }
@@ -58,7 +58,7 @@ class Recording {
   public:
     Recording() {
         for (const CUpti_ActivityKind kind : recorded_kinds) {
-            if (const CUptiResult result = cupti_library().activity_enable(kind); result != CUPTI_SUCCESS) {
+            if (const CUptiResult result = cupti_library().activity.enable(kind); result != CUPTI_SUCCESS) {
                 failure_ = cupti_failure(result, "switching activity records on");
                 return;
             }
@@ -66,7 +66,7 @@ class Recording {
     }
     ~Recording() {
         for (const CUpti_ActivityKind kind : recorded_kinds) {
-            cupti_library().activity_disable(kind);
+            cupti_library().activity.disable(kind);
         }
     }
     Recording(const Recording&) = delete;
@@ -90,7 +90,7 @@ struct Attached {
 std::string flush() {
     // First what is complete; then the rest by force, so that a record without times is seen and not waited for.
     for (const std::uint32_t flag : {0U, static_cast<std::uint32_t>(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)}) {
-        if (const CUptiResult result = cupti_library().activity_flush_all(flag); result != CUPTI_SUCCESS) {
+        if (const CUptiResult result = cupti_library().activity.flush_all(flag); result != CUPTI_SUCCESS) {
             return cupti_failure(result, "handing over activity records");
         }
     }
@@ -116,7 +116,7 @@ Activities record_activities(const std::function<void()>& work) {
         return failed(cupti.failure);
     }
     const Attached attached;
-    const CUptiResult registered = cupti.activity_register_callbacks(give_buffer, take_buffer);
+    const CUptiResult registered = cupti.activity.register_callbacks(give_buffer, take_buffer);
     if (registered != CUPTI_SUCCESS) {
         return failed(cupti_failure(registered, "registering for activity records"));
     }

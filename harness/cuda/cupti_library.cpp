@@ -3,10 +3,14 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 namespace qkprof::cuda {
 namespace {
+
+constexpr const char* metrics_library = "libnvperf_host.so";
 
 // Where the library may be: the loader's places, the toolkit of the build, the places where toolkits install it.
 std::vector<std::string> candidates() {
@@ -15,34 +19,44 @@ std::vector<std::string> candidates() {
     for (const char* directory :
          {QKPROF_CUPTI_DIRECTORY, "/usr/local/cuda/extras/CUPTI/lib64", "/usr/local/cuda/lib64"}) {
         if (*directory != '\0') {
-            names.push_back(std::string(directory) + "/" + file);
+            names.push_back(fmt::format("{}/{}", directory, file));
         }
     }
     return names;
 }
 
-template <class Function>
-void resolve(void* handle, const char* name, Function& function, std::string& missing) {
-    function = reinterpret_cast<Function>(dlsym(handle, name));
-    if (function == nullptr) {
-        missing = name;
+// Fills tables of functions from an opened library; the last that it does not have is `missing`.
+class Resolver {
+  public:
+    explicit Resolver(void* handle) : handle_(handle) {}
+    template <class Function>
+    Resolver& operator()(const char* name, Function& function) {
+        function = reinterpret_cast<Function>(dlsym(handle_, name));
+        if (function == nullptr) {
+            missing_ = name;
+        }
+        return *this;
     }
-}
+    const std::string& missing() const { return missing_; }
 
-// Fills the table from the opened library; gives the reason where it does not serve.
-std::string bind(void* handle, CuptiLibrary& library) {
-    std::string missing;
-    resolve(handle, "cuptiGetVersion", library.get_version, missing);
-    resolve(handle, "cuptiGetErrorMessage", library.get_error_message, missing);
-    resolve(handle, "cuptiActivityRegisterCallbacks", library.activity_register_callbacks, missing);
-    resolve(handle, "cuptiActivityEnable", library.activity_enable, missing);
-    resolve(handle, "cuptiActivityDisable", library.activity_disable, missing);
-    resolve(handle, "cuptiActivityFlushAll", library.activity_flush_all, missing);
-    resolve(handle, "cuptiActivityGetNextRecord", library.activity_get_next_record, missing);
-    resolve(handle, "cuptiActivityGetNumDroppedRecords", library.activity_get_dropped, missing);
-    resolve(handle, "cuptiFinalize", library.finalize, missing);
-    if (!missing.empty()) {
-        return "has no function " + missing;
+  private:
+    void* handle_;
+    std::string missing_;
+};
+
+// Gives the reason where the library does not serve.
+std::string bind_activity(void* handle, CuptiLibrary& library) {
+    Resolver resolve(handle);
+    CuptiLibrary::Activity& activity = library.activity;
+    resolve("cuptiGetVersion", library.get_version)("cuptiGetErrorMessage", library.get_error_message);
+    resolve("cuptiFinalize", library.finalize);
+    resolve("cuptiActivityRegisterCallbacks", activity.register_callbacks);
+    resolve("cuptiActivityEnable", activity.enable)("cuptiActivityDisable", activity.disable);
+    resolve("cuptiActivityFlushAll", activity.flush_all);
+    resolve("cuptiActivityGetNextRecord", activity.get_next_record);
+    resolve("cuptiActivityGetNumDroppedRecords", activity.get_dropped);
+    if (!resolve.missing().empty()) {
+        return fmt::format("has no function {}", resolve.missing());
     }
     // Records are laid out by version: an older library writes shorter ones than the headers describe.
     std::uint32_t version = 0;
@@ -53,6 +67,78 @@ std::string bind(void* handle, CuptiLibrary& library) {
     return {};
 }
 
+std::string bind_metrics(void* handle, CuptiLibrary& library) {
+    Resolver resolve(handle);
+    CuptiLibrary::Metrics& metrics = library.metrics;
+    resolve("cuptiProfilerHostInitialize", metrics.initialize);
+    resolve("cuptiProfilerHostDeinitialize", metrics.deinitialize);
+    resolve("cuptiProfilerHostGetBaseMetrics", metrics.get_base_metrics);
+    resolve("cuptiProfilerHostGetSubMetrics", metrics.get_submetrics);
+    resolve("cuptiProfilerHostGetMetricProperties", metrics.get_properties);
+    resolve("cuptiProfilerHostConfigAddMetrics", metrics.add);
+    resolve("cuptiProfilerHostGetConfigImageSize", metrics.get_configuration_size);
+    resolve("cuptiProfilerHostGetConfigImage", metrics.get_configuration);
+    resolve("cuptiProfilerHostGetNumOfPasses", metrics.get_passes);
+    resolve("cuptiProfilerHostEvaluateToGpuValues", metrics.evaluate);
+    CuptiLibrary::Ranges& ranges = library.ranges;
+    resolve("cuptiProfilerInitialize", ranges.initialize)("cuptiProfilerDeInitialize", ranges.deinitialize);
+    resolve("cuptiDeviceGetChipName", ranges.get_chip_name);
+    resolve("cuptiProfilerGetCounterAvailability", ranges.get_availability);
+    resolve("cuptiRangeProfilerEnable", ranges.enable)("cuptiRangeProfilerDisable", ranges.disable);
+    resolve("cuptiRangeProfilerGetCounterDataSize", ranges.get_data_size);
+    resolve("cuptiRangeProfilerCounterDataImageInitialize", ranges.initialize_data);
+    resolve("cuptiRangeProfilerSetConfig", ranges.set_configuration);
+    resolve("cuptiRangeProfilerStart", ranges.start)("cuptiRangeProfilerStop", ranges.stop);
+    resolve("cuptiRangeProfilerPushRange", ranges.push)("cuptiRangeProfilerPopRange", ranges.pop);
+    resolve("cuptiRangeProfilerDecodeData", ranges.decode);
+    resolve("cuptiRangeProfilerGetCounterDataInfo", ranges.get_data_info);
+    resolve("cuptiRangeProfilerCounterDataGetRangeInfo", ranges.get_range_info);
+    return resolve.missing();
+}
+
+// The file that a loaded function came from; empty where the loader does not tell.
+template <class Function>
+std::string file_of(Function function) {
+    Dl_info info = {};
+    return dladdr(reinterpret_cast<void*>(function), &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+// CUPTI opens libnvperf_host.so by its bare name, which finds one that is loaded already: so the one beside CUPTI is
+// loaded first, wherever that is. Returns its path, empty where there is none.
+std::string open_metrics_library(const std::string& cupti) {
+    std::error_code ignored;
+    const std::filesystem::path as_opened(cupti);
+    const std::filesystem::path resolved = std::filesystem::canonical(as_opened, ignored);
+    for (const std::filesystem::path& file : {as_opened.parent_path() / metrics_library,
+                                              resolved.parent_path() / metrics_library,
+                                              std::filesystem::path(metrics_library)}) {
+        if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) {
+            return file.string();
+        }
+    }
+    return {};
+}
+
+void open_metrics(void* handle, CuptiLibrary& library) {
+#ifdef __SANITIZE_ADDRESS__
+    static_cast<void>(handle);
+    library.metrics_failure =
+        "a build with AddressSanitizer cannot read hardware counters: it does not let CUPTI load its own libraries";
+#else
+    if (const std::string missing = bind_metrics(handle, library); !missing.empty()) {
+        library.metrics_failure = fmt::format("CUPTI ({}) has no function {}", library.path, missing);
+        return;
+    }
+    library.metrics_path = open_metrics_library(library.path);
+    if (library.metrics_path.empty()) {
+        library.metrics_failure = fmt::format(
+            "{}, which CUPTI reads hardware counters with, was not found beside {}: install it there or name its "
+            "directory in LD_LIBRARY_PATH",
+            metrics_library, library.path);
+    }
+#endif
+}
+
 CuptiLibrary open_library() {
     CuptiLibrary library;
     for (const std::string& name : candidates()) {
@@ -60,12 +146,14 @@ CuptiLibrary open_library() {
         if (handle == nullptr) {
             continue;
         }
-        library.path = name;
-        library.failure = bind(handle, library);
+        library.failure = bind_activity(handle, library);
+        const std::string file = file_of(library.get_version);
+        library.path = file.empty() ? name : file;
         if (library.failure.empty()) {
+            open_metrics(handle, library);
             return library;
         }
-        library.failure = fmt::format("CUPTI ({}) {}", name, library.failure);
+        library.failure = fmt::format("CUPTI ({}) {}", library.path, library.failure);
     }
     if (library.failure.empty()) {
         library.failure = fmt::format(
@@ -76,12 +164,30 @@ CuptiLibrary open_library() {
     return library;
 }
 
+const CuptiLibrary* substitute = nullptr;
+
 }  // namespace
 
 const CuptiLibrary& cupti_library() {
+    if (substitute != nullptr) {
+        return *substitute;
+    }
     static const CuptiLibrary library = open_library();
     return library;
 }
+
+const CuptiLibrary& cupti_with_metrics() {
+    const CuptiLibrary& library = cupti_library();
+    for (const std::string& failure : {library.failure, library.metrics_failure}) {
+        if (!failure.empty()) {
+            throw CannotMeasure(fmt::format("{}.", failure));
+        }
+    }
+    return library;
+}
+
+CuptiSubstitute::CuptiSubstitute(const CuptiLibrary& library) : before_(substitute) { substitute = &library; }
+CuptiSubstitute::~CuptiSubstitute() { substitute = before_; }
 
 std::string cupti_failure(CUptiResult result, const char* doing) {
     const char* message = nullptr;
@@ -89,13 +195,33 @@ std::string cupti_failure(CUptiResult result, const char* doing) {
         message = "an error without a message";
     }
     const char* advice = "";
-    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED || result == CUPTI_ERROR_HARDWARE_BUSY) {
-        advice = "; another profiler or debugger uses the GPU: end it";
-    } else if (result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES) {
-        advice =
-            "; allow it to all users with the driver's option NVreg_RestrictProfilingToAdminUsers=0, or run as root";
+    switch (result) {
+        case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+        case CUPTI_ERROR_HARDWARE_BUSY:
+            advice = "; another profiler, debugger or monitor uses the GPU's counters: end it and run again";
+            break;
+        case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
+            advice =
+                "; counters are reserved to administrators here: run as root or with CAP_SYS_ADMIN, or load the "
+                "driver with NVreg_RestrictProfilingToAdminUsers=0";
+            break;
+        case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
+            advice = "; the host of this virtual machine must allow profiling of its virtual GPU";
+            break;
+        case CUPTI_ERROR_NOT_INITIALIZED:
+        case CUPTI_ERROR_NOT_SUPPORTED:
+            advice = "; is the driver too old for this CUPTI? update it, or use an older CUDA Toolkit's";
+            break;
+        default:
+            break;
     }
     return fmt::format("CUPTI failed while {}: {} (error {}){}", doing, message, static_cast<int>(result), advice);
+}
+
+void cupti_check(CUptiResult result, const char* doing) {
+    if (result != CUPTI_SUCCESS) {
+        throw CannotMeasure(fmt::format("{}.", cupti_failure(result, doing)));
+    }
 }
 
 }  // namespace qkprof::cuda
