@@ -27,6 +27,7 @@ struct Environment {
     bool complete = false;   // false while the run goes on, and for ever when it was interrupted
     DeviceInfo device;
     std::string warm_up;  // what was done to the clocks before the times of each problem; empty: nothing
+    Calibration calibration;
     std::vector<std::pair<std::string, std::string>> further;  // --benchmark_context
 };
 

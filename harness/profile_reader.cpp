@@ -81,7 +81,9 @@ class Object {
         }
         return value.get<T>();
     }
-    Object object(const char* key) const { return {at(key), fmt::format("{}, '{}'", place_, key)}; }
+    Object object(const char* key) const { return item(key, at(key)); }
+    // What stands under `key`, or in the list there.
+    Object item(const char* key, const Json& value) const { return {value, fmt::format("{}, '{}'", place_, key)}; }
 
   private:
     const Json& json_;
@@ -237,6 +239,33 @@ void read_time(const Object& entry, Measurement& m) {
     }
 }
 
+// The verdicts follow from the numbers and are not read.
+Calibration read_calibration(const Object& context) {
+    Calibration calibration;
+    if (!context.has("calibration")) {
+        calibration.failure = "The profile was recorded by a qkprof that did not calibrate.";
+        return calibration;
+    }
+    const Object whole = context.object("calibration");
+    calibration.date = whole.text("date");
+    calibration.seconds = whole.number("seconds");
+    calibration.failure = whole.text_or_empty("failure");
+    for (const Json& item : whole.at("rows")) {
+        const Object entry = whole.item("rows", item);
+        CalibrationRow row = {.what = entry.text("what"),
+                              .counter = entry.text("counter"),
+                              .expected = entry.number("expected"),
+                              .allowed = entry.number("allowed"),
+                              .read = {},
+                              .reason = entry.text_or_empty("read_reason")};
+        if (!entry.at("read").is_null()) {
+            row.read = entry.number("read");
+        }
+        calibration.rows.push_back(std::move(row));
+    }
+    return calibration;
+}
+
 Environment read_environment(const Object& context) {
     Environment e;
     e.date = context.text("date");
@@ -247,6 +276,7 @@ Environment read_environment(const Object& context) {
     e.version = context.text("qkprof_version");
     e.commit = context.text("commit");
     e.complete = context.flag("complete");
+    e.calibration = read_calibration(context);
     e.warm_up = context.text_or_empty("warm_up");
     static const std::set<std::string, std::less<>> known = {
         "date", "host_name", "executable", "library_build_type", "qkprof_version", "commit", "warm_up"};

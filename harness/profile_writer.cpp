@@ -160,6 +160,27 @@ void add_entries(Json& entries, const Measurement& m, const CopyFractions& fract
     }
 }
 
+Json calibration_of(const Calibration& calibration) {
+    Json rows = Json::array();
+    for (const CalibrationRow& row : calibration.rows) {
+        Json entry = {{"what", row.what},
+                      {"counter", row.counter},
+                      {"expected", counter_value(row.expected)},
+                      {"allowed", counter_value(row.allowed)},
+                      {"read", row.read ? counter_value(*row.read) : Json(nullptr)},
+                      {"verdict", name_of(agreement_of(row))}};
+        if (!row.read) {
+            entry["read_reason"] = row.reason;
+        }
+        rows.push_back(std::move(entry));
+    }
+    Json whole = {{"date", calibration.date}, {"seconds", calibration.seconds}, {"rows", std::move(rows)}};
+    if (!calibration.failure.empty()) {
+        whole["failure"] = calibration.failure;
+    }
+    return whole;
+}
+
 Json context_of(const Environment& e) {
     const DeviceInfo& d = e.device;
     Json facts = Json::object();
@@ -185,6 +206,7 @@ Json context_of(const Environment& e) {
                          {"shared_bytes_per_block", d.limits.shared_bytes_per_block},
                          {"persisting_l2_bytes", d.limits.persisting_l2_bytes},
                          {"facts", facts}};
+    context["calibration"] = calibration_of(e.calibration);
     if (!e.warm_up.empty()) {
         context["warm_up"] = e.warm_up;
     }

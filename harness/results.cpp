@@ -115,6 +115,9 @@ class ResultsTable {
         if (modelled_) {
             table_.notes.emplace_back("~ modelled, not counted");
         }
+        for (const std::string& fault : faults_of(profile_.environment.calibration)) {
+            table_.notes.push_back("calibration: " + fault);
+        }
         if (!profile_.environment.complete) {
             table_.notes.emplace_back("interrupted: this is what was measured until then");
         }

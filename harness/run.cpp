@@ -174,6 +174,8 @@ void check_memory(const Device& device, const Plan& plan) {
 void run(Device& device, Plan plan, Profile& profile, const Observer& observer) {
     plan.candidates = with_ceilings(std::move(plan.candidates), device);
     check_memory(device, plan);
+    observer.progress("calibrate");
+    profile.environment.calibration = device.calibrate();
     for (std::size_t i = 0; i < plan.problems.size() && !observer.interrupted(); ++i) {
         const std::string place = fmt::format("[{}/{}] {}", i + 1, plan.problems.size(), text_of(plan.problems[i]));
         ProblemRun(device, plan, plan.problems[i], place, profile, observer).run();

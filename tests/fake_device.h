@@ -48,6 +48,7 @@ class FakeDevice : public Device {
         info_.l2_bytes = 1 << 20;
         info_.memory_bytes = std::int64_t{1} << 40;
         info_.has_clock = true;
+        calibration_.failure = "The fake device has nothing to calibrate.";
         info_.facts = {{"clocks", "as the test likes"}};
     }
 
@@ -63,6 +64,8 @@ class FakeDevice : public Device {
 
     const DeviceInfo& info() const override { return info_; }
     DeviceInfo& info() { return info_; }
+    const Calibration& calibrate() override { return calibration_; }
+    Calibration& calibration() { return calibration_; }
     std::unique_ptr<Workload> load(const Problem& problem, std::int64_t /*scratch_bytes*/) override {
         return std::make_unique<FakeWorkload>(*this, problem);
     }
@@ -106,6 +109,7 @@ class FakeDevice : public Device {
     };
 
     DeviceInfo info_;
+    Calibration calibration_;
 };
 
 // A variant that declares one launch and the compulsory bytes; `refusal` is its reason to refuse everything, if any.

@@ -19,7 +19,8 @@ class Context {
     const GpuMonitor& monitor() const { return monitor_; }
     // Keeps all SMs busy for a while, so that an idle GPU's clocks come up; says in a sentence what was done.
     std::string warm_up() const;
-    // Enqueues a read of twice the L2's size of other data.
+    std::int64_t evicting_bytes() const { return other_bytes_; }
+    // Enqueues a read of these: twice the L2's size of other data.
     void evict_caches() const;
 
   private:

@@ -1,9 +1,12 @@
 #include "cuda_device.h"
 
+#include "calibrator.h"
 #include "context.h"
 #include "workload.h"
 
 #include <fmt/format.h>
+
+#include <optional>
 
 namespace qkprof {
 namespace {
@@ -82,6 +85,13 @@ class CudaDevice final : public Device {
         }
     }
 
+    const Calibration& calibrate() override {
+        if (!calibration_) {
+            calibration_ = cuda::calibrate(context_);
+        }
+        return *calibration_;
+    }
+
     std::string warm_up() override {
         context_.use();
         return context_.warm_up();
@@ -102,6 +112,7 @@ class CudaDevice final : public Device {
     }
 
     cuda::Context context_;
+    std::optional<Calibration> calibration_;
 };
 
 }  // namespace

@@ -160,9 +160,11 @@ class EmulatedDevice : public Device {
         info_.l2_bytes = options.l2_bytes;
         info_.memory_bytes = physical_bytes() / 2;
         info_.has_clock = false;
+        calibration_.failure = "The emulated device has no hardware counters to calibrate.";
     }
 
     const DeviceInfo& info() const override { return info_; }
+    const Calibration& calibrate() override { return calibration_; }
 
     std::unique_ptr<Workload> load(const Problem& problem, std::int64_t scratch_bytes) override {
         const std::int64_t needed = bytes_needed(problem, scratch_bytes);
@@ -183,6 +185,7 @@ class EmulatedDevice : public Device {
   private:
     Engine engine_;
     DeviceInfo info_;
+    Calibration calibration_;
 };
 
 }  // namespace
