@@ -1,8 +1,12 @@
 #include "calibration.h"
 
+#include "names.h"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace qkprof {
 namespace {
@@ -122,6 +126,31 @@ std::vector<std::string> faults_of(const Calibration& calibration) {
             sentences.push_back(fmt::format("{} reads wrong ({}): {} where {} is known.", row.counter, row.what,
                                             *row.read, row.expected));
         }
+    }
+    return sentences;
+}
+
+std::vector<std::string> gaps_of(const Calibration& calibration) {
+    std::vector<std::string> sentences;
+    if (!calibration.failure.empty()) {
+        sentences.push_back(calibration.failure);
+    }
+    std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;  // few
+    for (const CalibrationRow& row : calibration.rows) {
+        if (agreement_of(row) != Agreement::unread) {
+            continue;
+        }
+        auto known =
+            std::find_if(by_reason.begin(), by_reason.end(), [&](const auto& r) { return r.first == row.reason; });
+        if (known == by_reason.end()) {
+            known = by_reason.insert(known, {row.reason, {}});
+        }
+        if (std::find(known->second.begin(), known->second.end(), row.counter) == known->second.end()) {
+            known->second.push_back(row.counter);
+        }
+    }
+    for (const auto& [reason, counters] : by_reason) {
+        sentences.push_back(fmt::format("{} could not be read: {}.", joined(counters), reason));
     }
     return sentences;
 }

@@ -58,7 +58,7 @@ std::string deviation_text(const CalibrationRow& row);
 struct Calibration {
     std::string date;
     double seconds = 0;   // that it took
-    std::string failure;  // why hardware counters could not be read, a sentence; their rows are missing then
+    std::string failure;  // why nothing was calibrated, a sentence; then there are no rows
     std::vector<CalibrationRow> rows;
 };
 
@@ -68,7 +68,9 @@ using Readings = std::map<std::string, Counters, std::less<>>;
 // The rows of the ranges that were read.
 std::vector<CalibrationRow> compare(const std::vector<KnownNumber>& known, const Readings& readings);
 
-// A sentence for each counter that is off.
+// A sentence for each number that is off.
 std::vector<std::string> faults_of(const Calibration& calibration);
+// A sentence for each reason by which counters were not read; the failure too.
+std::vector<std::string> gaps_of(const Calibration& calibration);
 
 }  // namespace qkprof

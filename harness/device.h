@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,8 @@ struct DeviceInfo {
     std::int64_t l2_bytes = 0;
     std::int64_t memory_bytes = 0;  // free for buffers when the device was opened
     bool has_clock = false;         // whether times can be measured
+    // Whether the calls of a whole problem are best counted together: a session of the counters costs most of a second.
+    bool counts_together = false;
     // Further facts for the profile's context, as name and text: uuid, driver, cuda, clocks.
     std::vector<std::pair<std::string, std::string>> facts;
 };
@@ -35,6 +38,13 @@ class Timing {
     virtual const char* timer() const = 0;
 };
 
+// One call to count.
+struct CountJob {
+    const Variant* variant = nullptr;
+    const Parameters* parameters = nullptr;
+    CacheState state = CacheState::warm;
+};
+
 // One problem's buffers on a device: q filled with the problem's inputs (input.h), the tables built.
 class Workload {
   public:
@@ -43,9 +53,14 @@ class Workload {
     // ceiling's with q: it copies). A kernel that faults gives a Verification with `fault`; only a device that is lost
     // throws.
     virtual Verification verify(const Variant& variant, const Parameters& parameters) = 0;
-    // Launches and traffic of one call in this state. What the device cannot count is present, without a value and with
-    // the reason.
-    virtual Counters count(const Variant& variant, const Parameters& parameters, CacheState state) = 0;
+    // Launches and traffic of one call of each job, in the order of the jobs. What cannot be counted is present,
+    // without a value and with the reason; only a device that is lost throws.
+    virtual std::vector<Counts> count(std::span<const CountJob> jobs) = 0;
+    // The counters of one job alone.
+    Counters count(const Variant& variant, const Parameters& parameters, CacheState state) {
+        const CountJob job = {&variant, &parameters, state};
+        return count({&job, 1}).front().counters;
+    }
     // Throws CannotMeasure on a device without a clock.
     virtual std::unique_ptr<Timing> timing(const Variant& variant, const Parameters& parameters, CacheState state) = 0;
 };
@@ -54,6 +69,9 @@ class Device {
   public:
     virtual ~Device() = default;
     virtual const DeviceInfo& info() const = 0;
+    // Chooses hardware counters, by the names that the device has for them, which count() gives beside its own. Returns
+    // what that costs, in a sentence. Throws InputError for a name that the device does not have.
+    virtual std::string choose_metrics(const std::vector<std::string>& names) = 0;
     // Allocates and fills the buffers, with `scratch_bytes` for the variants' intermediates. Throws InputError, naming
     // both sizes, when they do not fit the memory.
     virtual std::unique_ptr<Workload> load(const Problem& problem, std::int64_t scratch_bytes) = 0;

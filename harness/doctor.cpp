@@ -33,6 +33,11 @@ std::string number(double value) {
 }  // namespace
 
 Diagnosis diagnose(const std::string& device) {
+    if (device == "emulated") {
+        throw InputError(
+            "The doctor examines a GPU, and the emulated device needs none: write auto, cuda (the first GPU) or "
+            "cuda:N.");
+    }
     const int ordinal = device == "auto" ? 0 : gpu_ordinal(device);
 #ifdef QKPROF_WITH_CUDA
     return cuda::diagnose_gpu(ordinal);
@@ -63,13 +68,8 @@ std::vector<std::string> advice_of(const Diagnosis& diagnosis) {
             "launches and its traffic, without times; profiles recorded on a GPU can be judged and compared.");
         return sentences;
     }
-    if (!calibration.failure.empty()) {
-        sentences.push_back(calibration.failure);
-    }
-    for (const CalibrationRow& row : calibration.rows) {
-        if (agreement_of(row) == Agreement::unread) {
-            sentences.push_back(fmt::format("{} ({}) could not be read: {}.", row.counter, row.what, row.reason));
-        }
+    for (std::string& gap : gaps_of(calibration)) {
+        sentences.push_back(std::move(gap));
     }
     if (!sentences.empty() && verdict_of(diagnosis) == Exit::cannot_measure) {
         sentences.emplace_back(
@@ -79,33 +79,38 @@ std::vector<std::string> advice_of(const Diagnosis& diagnosis) {
     return sentences;
 }
 
-Table diagnosis_table(const Diagnosis& diagnosis) {
-    Table table;
-    table.columns = {{"what"}, {"found"}, {"counter"}, {"expected", true}, {"deviation", true}, {"verdict"}};
-    for (const auto& [heading, facts] : diagnosis.sections) {
+std::vector<Table> diagnosis_tables(const Diagnosis& diagnosis) {
+    Table facts;
+    facts.columns = {{"what"}, {"found"}};
+    for (const auto& [heading, found] : diagnosis.sections) {
         Section section = {.heading = heading, .rows = {}, .notes = {}};
-        for (const auto& [what, found] : facts) {
-            section.rows.push_back({{what}, {found}, {}, {}, {}, {}});
+        for (const auto& [what, text] : found) {
+            section.rows.push_back({{what}, {text}});
         }
-        table.sections.push_back(std::move(section));
+        facts.sections.push_back(std::move(section));
     }
+    std::vector<Table> tables = {std::move(facts)};
     const Calibration& calibration = diagnosis.calibration;
     if (!calibration.rows.empty()) {
+        Table table;
+        table.columns = {{"known traffic"}, {"counter"},         {"expected", true},
+                         {"found", true},   {"deviation", true}, {"verdict"}};
         Section section = {.heading = calibration_heading, .rows = {}, .notes = {}};
         for (const CalibrationRow& row : calibration.rows) {
             const Agreement agreement = agreement_of(row);
             section.rows.push_back({{row.what},
-                                    {row.read ? number(*row.read) : "-"},
                                     {row.counter},
                                     {number(row.expected)},
+                                    {row.read ? number(*row.read) : "-"},
                                     {deviation_text(row)},
                                     {name_of(agreement), style_of(agreement)}});
         }
         section.notes.push_back(fmt::format("it took {:.2f} s", calibration.seconds));
         table.sections.push_back(std::move(section));
+        tables.push_back(std::move(table));
     }
-    table.notes = advice_of(diagnosis);
-    return table;
+    tables.back().notes = advice_of(diagnosis);
+    return tables;
 }
 
 Table diagnosis_rows(const Diagnosis& diagnosis) {

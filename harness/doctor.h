@@ -30,8 +30,8 @@ Exit verdict_of(const Diagnosis& diagnosis);
 // Sentences: what is wrong, and what can be done on this machine all the same. Empty where all is well.
 std::vector<std::string> advice_of(const Diagnosis& diagnosis);
 
-// For people: a section each, the calibration last, the advice below.
-Table diagnosis_table(const Diagnosis& diagnosis);
+// For people: what was found, a section each; then the calibration, if there is one; the advice below the last.
+std::vector<Table> diagnosis_tables(const Diagnosis& diagnosis);
 // For programs: the same rows, each with the name of its section and plain numbers.
 Table diagnosis_rows(const Diagnosis& diagnosis);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 
 namespace qkprof {
 
@@ -22,5 +23,12 @@ struct InputError : std::runtime_error {
 struct CannotMeasure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+
+// A sentence without its full stop: a reason to stand within another.
+inline std::string clause_of(const std::exception& error) {
+    std::string text = error.what();
+    text.erase(text.find_last_not_of('.') + 1);
+    return text;
+}
 
 }  // namespace qkprof

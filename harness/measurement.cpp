@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace qkprof {
 
 const std::vector<Metric>& metrics() {
@@ -19,6 +21,8 @@ const std::vector<Metric>& metrics() {
          "32-byte sectors that warps asked to store, each access coalesced on its own"},
         {"shared_wavefronts", "wavefronts", "passes through shared memory, loads and stores"},
         {"bank_conflicts", "wavefronts", "passes beyond those that conflict-free accesses would take"},
+        {"achieved_occupancy", "percent", "resident warps of the most that a busy multiprocessor can hold, on average"},
+        {"instructions", "instructions", "that warps executed"},
         {"registers", "registers", "registers a thread of the kernel that uses most"},
         {"shared_bytes", "bytes", "shared memory of the largest block"},
         {"sm_clock_mhz", "MHz", "clock of the SMs around the samples of time: the median"},
@@ -29,6 +33,23 @@ const std::vector<Metric>& metrics() {
         {"copy_fraction", "", "time of `copy` in the same run over this time: 1 is the ceiling"},
     };
     return all;
+}
+
+void add_launches(std::vector<KernelUse>& kernels, KernelUse use, double launches) {
+    const auto known = std::find_if(kernels.begin(), kernels.end(), [&](const KernelUse& other) {
+        use.launches = other.launches;
+        return other == use;
+    });
+    if (known != kernels.end()) {
+        known->launches += launches;
+        return;
+    }
+    use.launches = launches;
+    kernels.push_back(std::move(use));
+}
+
+bool is_own_metric(std::string_view name) {
+    return std::any_of(metrics().begin(), metrics().end(), [&](const Metric& metric) { return metric.name == name; });
 }
 
 std::string Measurement::name() const {

@@ -4,11 +4,13 @@
 
 #include "variant.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace qkprof {
@@ -40,9 +42,33 @@ struct Metric {
     const char* meaning;
 };
 const std::vector<Metric>& metrics();
+// Whether it is one of them; any other counter was asked for by the name that the device gives it.
+bool is_own_metric(std::string_view name);
 
 // By the name of the metric.
 using Counters = std::map<std::string, Counter, std::less<>>;
+
+// One kernel of a call, as it was launched.
+struct KernelUse {
+    std::string name;
+    double launches = 0;  // per call
+    std::array<std::int64_t, 3> grid = {};
+    std::array<std::int64_t, 3> block = {};
+    std::optional<int> registers;  // a thread; the emulated device does not know
+    std::int64_t static_shared = 0;
+    std::int64_t dynamic_shared = 0;
+
+    friend bool operator==(const KernelUse&, const KernelUse&) = default;
+};
+
+// Counts `launches` more of this kernel: those that were launched alike are one entry.
+void add_launches(std::vector<KernelUse>& kernels, KernelUse use, double launches);
+
+// What was counted of one call.
+struct Counts {
+    Counters counters;
+    std::vector<KernelUse> kernels;  // in the order of their first launch; empty where the launches are unknown
+};
 
 // Where a result is wrong.
 struct WrongElement {
@@ -79,15 +105,21 @@ struct Measurement {
     Parameters non_standard;  // those that differ from the standard, which enter the name
     CacheState state = CacheState::warm;
     std::string refused;  // why the variant does not run this problem; then nothing below is meaningful
+    std::string not_run;  // why the device could not run this problem at all, a clause; likewise
     Verification verification;
     Declaration declaration;
     Counters counters;
+    std::vector<KernelUse> kernels;
     std::vector<std::string> contradictions;  // sentences: what was declared against what was counted
     std::vector<double> seconds;              // per call, a sample each; without the throttled ones
     std::vector<double> host_seconds;         // CPU time of the host for each sample, set-up of the sample included
     std::vector<ThrottledSample> throttled;   // in the order in which they were taken
     std::string timer;                        // how the samples were taken: graph_events, events, cupti
     std::string no_time_reason;               // why there are none
+
+    // Whether there is a result, right or wrong.
+    bool ran() const { return refused.empty() && not_run.empty(); }
+    bool right() const { return ran() && verification.correct; }
 
     // <variant>/<BxSxHxD>/<dtype>/<state>, then /<parameter>:<value> for each that is not the standard.
     std::string name() const;

@@ -78,7 +78,10 @@ Counter CopyFractions::of(const Measurement& measurement) const {
 std::string error_of(const Measurement& measurement) {
     const Verification& v = measurement.verification;
     if (!measurement.refused.empty()) {
-        return "refused: " + measurement.refused;
+        return fmt::format("refused: {}", measurement.refused);
+    }
+    if (!measurement.not_run.empty()) {
+        return fmt::format("not run: {}", measurement.not_run);
     }
     if (!v.fault.empty()) {
         const std::size_t end = v.fault.find_last_not_of('.');

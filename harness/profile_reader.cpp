@@ -81,9 +81,17 @@ class Object {
         }
         return value.get<T>();
     }
-    Object object(const char* key) const { return item(key, at(key)); }
-    // What stands under `key`, or in the list there.
-    Object item(const char* key, const Json& value) const { return {value, fmt::format("{}, '{}'", place_, key)}; }
+    Object object(const char* key) const { return {at(key), fmt::format("{}, '{}'", place_, key)}; }
+    std::vector<Object> objects(const char* key) const {
+        if (!at(key).is_array()) {
+            throw error(key, "not a list");
+        }
+        std::vector<Object> all;
+        for (const Json& item : at(key)) {
+            all.emplace_back(item, fmt::format("{}, '{}'[{}]", place_, key, all.size()));
+        }
+        return all;
+    }
 
   private:
     const Json& json_;
@@ -181,6 +189,30 @@ std::vector<std::string> read_sentences(const Object& entry, const char* key) {
     return sentences;
 }
 
+KernelUse read_kernel(const Object& kernel) {
+    const auto extents = [&](const char* key) {
+        std::array<std::int64_t, 3> three = {};
+        if (!kernel.at(key).is_array() || kernel.at(key).size() != three.size()) {
+            throw kernel.error(key, "not a list of three numbers");
+        }
+        for (std::size_t i = 0; i < three.size(); ++i) {
+            three.at(i) = kernel.whole<std::int64_t>(key, kernel.at(key).at(i));
+        }
+        return three;
+    };
+    KernelUse use;
+    use.name = kernel.text("name");
+    use.launches = kernel.number("launches");
+    use.grid = extents("grid");
+    use.block = extents("block");
+    if (!kernel.at("registers").is_null()) {
+        use.registers = kernel.whole<int>("registers");
+    }
+    use.static_shared = kernel.whole<std::int64_t>("static_shared");
+    use.dynamic_shared = kernel.whole<std::int64_t>("dynamic_shared");
+    return use;
+}
+
 Measurement read_measurement(const Object& entry) {
     Measurement m;
     m.variant = entry.text("variant");
@@ -202,7 +234,8 @@ Measurement read_measurement(const Object& entry) {
     }
     m.refused = entry.text_or_empty("refused");
     m.no_time_reason = entry.text_or_empty("real_time_reason");
-    if (!m.refused.empty()) {
+    m.not_run = entry.text_or_empty("not_run");
+    if (!m.ran()) {
         return m;
     }
     m.verification = read_verification(entry);
@@ -211,6 +244,11 @@ Measurement read_measurement(const Object& entry) {
                      .store_bytes = entry.whole<std::int64_t>("declared_store_bytes"),
                      .shared_bytes = entry.whole<std::int64_t>("declared_shared_bytes")};
     m.counters = read_counters(entry);
+    if (entry.has("kernels")) {  // profiles of earlier versions have none
+        for (const Object& kernel : entry.objects("kernels")) {
+            m.kernels.push_back(read_kernel(kernel));
+        }
+    }
     m.contradictions = read_sentences(entry, "contradictions");
     m.timer = entry.text_or_empty("timer");
     return m;
@@ -247,11 +285,13 @@ Calibration read_calibration(const Object& context) {
         return calibration;
     }
     const Object whole = context.object("calibration");
+    calibration.failure = whole.text_or_empty("failure");
+    if (!calibration.failure.empty()) {
+        return calibration;
+    }
     calibration.date = whole.text("date");
     calibration.seconds = whole.number("seconds");
-    calibration.failure = whole.text_or_empty("failure");
-    for (const Json& item : whole.at("rows")) {
-        const Object entry = whole.item("rows", item);
+    for (const Object& entry : whole.objects("rows")) {
         CalibrationRow row = {.what = entry.text("what"),
                               .counter = entry.text("counter"),
                               .expected = entry.number("expected"),

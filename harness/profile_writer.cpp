@@ -58,6 +58,16 @@ void add_verification(Json& entry, const Measurement& m) {
     }
 }
 
+Json kernel_json(const KernelUse& kernel) {
+    return {{"name", kernel.name},
+            {"launches", counter_value(kernel.launches)},
+            {"grid", kernel.grid},
+            {"block", kernel.block},
+            {"registers", kernel.registers ? Json(*kernel.registers) : Json(nullptr)},
+            {"static_shared", kernel.static_shared},
+            {"dynamic_shared", kernel.dynamic_shared}};
+}
+
 // All of an entry but its time, which differs between the repetitions.
 Json facts_of(const Measurement& m, const CopyFractions& fractions) {
     const Problem& p = m.problem;
@@ -91,6 +101,10 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions) {
         entry["refused"] = m.refused;
         return entry;
     }
+    if (!m.not_run.empty()) {
+        entry["not_run"] = m.not_run;
+        return entry;
+    }
     add_verification(entry, m);
     entry["declared_launches"] = m.declaration.launches;
     entry["declared_load_bytes"] = m.declaration.load_bytes;
@@ -98,6 +112,10 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions) {
     entry["declared_shared_bytes"] = m.declaration.shared_bytes;
     for (const auto& [name, counter] : m.counters) {
         add_counter(entry, name, counter);
+    }
+    entry["kernels"] = Json::array();
+    for (const KernelUse& kernel : m.kernels) {
+        entry["kernels"].push_back(kernel_json(kernel));
     }
     const Counter fraction = fractions.of(m);
     entry["copy_fraction"] = fraction.value ? number(*fraction.value) : Json(nullptr);
@@ -174,11 +192,10 @@ Json calibration_of(const Calibration& calibration) {
         }
         rows.push_back(std::move(entry));
     }
-    Json whole = {{"date", calibration.date}, {"seconds", calibration.seconds}, {"rows", std::move(rows)}};
     if (!calibration.failure.empty()) {
-        whole["failure"] = calibration.failure;
+        return {{"failure", calibration.failure}};
     }
-    return whole;
+    return {{"date", calibration.date}, {"seconds", calibration.seconds}, {"rows", std::move(rows)}};
 }
 
 Json context_of(const Environment& e) {

@@ -50,14 +50,26 @@ std::string shape_text(const Problem& p) {
     return fmt::format("{}x{}x{}x{}", p.batch, p.sequence, p.heads, p.head_dim);
 }
 
-bool ran(const Measurement& m) { return m.refused.empty(); }
-bool right(const Measurement& m) { return m.refused.empty() && m.verification.correct; }
-
-Counter counter_of(const Measurement& m, const char* name) {
+Counter counter_of(const Measurement& m, const std::string& name) {
     const auto found = m.counters.find(name);
-    return found != m.counters.end()
-               ? found->second
-               : Counter{.value = {}, .source = Source::counted, .reason = "the device does not count it"};
+    return found != m.counters.end() ? found->second
+                                     : Counter{.value = {},
+                                               .source = Source::counted,
+                                               .reason = m.counters.empty() ? "the run ended before it was counted"
+                                                                            : "the device does not count it"};
+}
+
+// The counters that were asked for by the names that the device gives them.
+std::vector<std::string> further_metrics(const Profile& profile) {
+    std::set<std::string> names;
+    for (const Measurement& m : profile.measurements) {
+        for (const auto& [name, counter] : m.counters) {
+            if (!is_own_metric(name)) {
+                names.insert(name);
+            }
+        }
+    }
+    return {names.begin(), names.end()};
 }
 
 // The sum of two counters, times `unit`: unknown where either is, modelled where either is.
@@ -98,12 +110,17 @@ class Reasons {
 
 class ResultsTable {
   public:
-    explicit ResultsTable(const Profile& profile) : profile_(profile), fractions_(profile.measurements) {}
+    explicit ResultsTable(const Profile& profile)
+        : profile_(profile), fractions_(profile.measurements), further_(further_metrics(profile)) {}
 
     Table build() {
         table_.columns = {{"variant"},         {"state"},         {"time", true},     {"spread", true},
                           {"GB/s", true},      {"of copy", true}, {"launches", true}, {"declared", true},
-                          {"requested", true}, {"L2", true},      {"DRAM", true},     {"error", true}};
+                          {"requested", true}, {"L2", true},      {"DRAM", true}};
+        for (const std::string& name : further_) {
+            table_.columns.push_back({name, true});
+        }
+        table_.columns.push_back({"error", true});
         const auto& all = profile_.measurements;
         for (auto first = all.begin(); first != all.end();) {
             const auto last =
@@ -141,10 +158,10 @@ class ResultsTable {
             }
         };
         for (const Measurement& m : group) {
-            if (ran(m)) {
+            if (m.ran()) {
                 section.rows.push_back(row_of(m));
             }
-            if (!right(m)) {
+            if (!m.right()) {
                 once(fmt::format("{}: {}", variant_text(m), error_of(m)));
             }
             for (const std::string& sentence : m.contradictions) {
@@ -163,7 +180,7 @@ class ResultsTable {
     }
 
     std::vector<Cell> row_of(const Measurement& m) {
-        if (!right(m)) {  // its note says why
+        if (!m.right()) {  // its note says why
             std::vector<Cell> row(table_.columns.size(), Cell{unknown, Style::faint});
             row.front() = {variant_text(m), Style::bad};
             row.at(1) = {name_of(m.state)};
@@ -184,6 +201,11 @@ class ResultsTable {
         row.push_back(bytes_cell("requested", sum_of(m, "global_load_sectors", "global_store_sectors", sector_bytes)));
         row.push_back(bytes_cell("L2", sum_of(m, "l2_read_sectors", "l2_write_sectors", sector_bytes)));
         row.push_back(bytes_cell("DRAM", sum_of(m, "dram_read_bytes", "dram_write_bytes", 1)));
+        for (const std::string& name : further_) {
+            const Counter counter = counter_of(m, name);
+            row.push_back(counter.value ? Cell{fmt::format("{}", *counter.value)}
+                                        : reasons_.unknown_cell(name, counter.reason));
+        }
         row.push_back({fmt::format("{:.1e}", m.verification.error_norm)});
         return row;
     }
@@ -221,19 +243,23 @@ class ResultsTable {
 
     const Profile& profile_;
     CopyFractions fractions_;
+    std::vector<std::string> further_;
     Reasons reasons_;
     Table table_;
     bool modelled_ = false;
 };
 
 // The counters that a device gives; the others of metrics() follow from a measurement and have cells of their own.
-std::vector<const char*> device_metrics() {
-    std::vector<const char*> names;
+std::vector<std::string> device_metrics(const Profile& profile) {
+    std::vector<std::string> names;
     for (const Metric& metric : metrics()) {
         const std::string_view name = metric.name;
         if (name != "compulsory_bytes" && name != "error_norm" && name != "copy_fraction") {
-            names.push_back(metric.name);
+            names.emplace_back(metric.name);
         }
+    }
+    for (std::string& name : further_metrics(profile)) {
+        names.push_back(std::move(name));
     }
     return names;
 }
@@ -289,10 +315,10 @@ Table results_rows(const Profile& profile) {
                               "declared_shared_bytes"}) {
         table.columns.push_back({title});
     }
-    const std::vector<const char*> counters = device_metrics();
-    for (const char* name : counters) {
+    const std::vector<std::string> counters = device_metrics(profile);
+    for (const std::string& name : counters) {
         table.columns.push_back({name});
-        table.columns.push_back({std::string(name) + "_source"});
+        table.columns.push_back({name + "_source"});
     }
     Section section;
     for (const Measurement& m : profile.measurements) {
@@ -301,8 +327,9 @@ Table results_rows(const Profile& profile) {
             parameters.push_back(fmt::format("{}={}", name, value));
         }
         const std::string error = error_of(m);
-        const char* status = !ran(m)                    ? "refused"
-                             : !right(m)                ? "wrong"
+        const char* status = !m.refused.empty()         ? "refused"
+                             : !m.not_run.empty()       ? "not run"
+                             : !m.right()               ? "wrong"
                              : m.contradictions.empty() ? "ok"
                                                         : "contradicted";
         std::optional<double> seconds;
@@ -329,13 +356,13 @@ Table results_rows(const Profile& profile) {
                                  plain_number(rate),
                                  plain_number(fractions.of(m).value),
                                  {fmt::format("{}", m.problem.compulsory_bytes())}};
-        const bool compared = ran(m) && m.verification.fault.empty();
+        const bool compared = m.ran() && m.verification.fault.empty();
         row.push_back(plain_number(compared ? std::optional(m.verification.error_norm) : std::nullopt));
         for (const std::int64_t declared : {m.declaration.launches, m.declaration.load_bytes, m.declaration.store_bytes,
                                             m.declaration.shared_bytes}) {
-            row.push_back({ran(m) ? fmt::format("{}", declared) : std::string()});
+            row.push_back({m.ran() ? fmt::format("{}", declared) : std::string()});
         }
-        for (const char* name : counters) {
+        for (const std::string& name : counters) {
             const Counter counter = counter_of(m, name);
             row.push_back(plain_number(counter.value));
             row.push_back({counter.value ? name_of(counter.source) : ""});

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <new>
 
 namespace qkprof {
 namespace {
@@ -58,13 +60,30 @@ class ProblemRun {
 
     void run() {
         progress("inputs");
-        const std::unique_ptr<Workload> workload =
-            device_.load(problem_, scratch_bytes(plan_.candidates, problem_, device_));
+        std::string failure;
+        const std::unique_ptr<Workload> workload = load(failure);
+        if (workload == nullptr) {
+            for (const Candidate& candidate : plan_.candidates) {
+                add(candidate, failure);
+            }
+            observer_.added(profile_);
+            return;
+        }
+        const bool together = device_.info().counts_together;
         for (const Candidate& candidate : plan_.candidates) {
             if (observer_.interrupted()) {
                 return;
             }
-            measure(*workload, candidate);
+            const std::size_t first = profile_.measurements.size();
+            add(candidate, {});
+            verify(*workload, candidate, first);
+            if (!together) {
+                count(*workload, first);
+            }
+            observer_.added(profile_);
+        }
+        if (together && !observer_.interrupted()) {
+            count(*workload, first_);
             observer_.added(profile_);
         }
         if (device_.info().has_clock && problem_.rows() > 0) {
@@ -76,33 +95,88 @@ class ProblemRun {
   private:
     void progress(const std::string& step) const { observer_.progress(place_ + ": " + step); }
 
-    // Verifies once and counts in each state.
-    void measure(Workload& workload, const Candidate& candidate) {
-        const Variant& variant = *candidate.variant;
+    // Null, with the reason, when the problem cannot be had: that ends neither the run nor its other problems.
+    std::unique_ptr<Workload> load(std::string& failure) {
+        try {
+            return device_.load(problem_, scratch_bytes(plan_.candidates, problem_, device_));
+        } catch (const InputError& error) {
+            failure = clause_of(error);
+        } catch (const CannotMeasure& error) {
+            failure = clause_of(error);
+        } catch (const std::bad_alloc&) {
+            failure = "the memory of this machine is exhausted";
+        }
+        return nullptr;
+    }
+
+    // A measurement a state, of which nothing is known yet; or why the candidate was not run.
+    void add(const Candidate& candidate, const std::string& failure) {
         const Request request = request_of(candidate, problem_, device_);
         Measurement m;
-        m.variant = variant.name;
-        m.family = variant.family;
+        m.variant = candidate.variant->name;
+        m.family = candidate.variant->family;
         m.problem = problem_;
         m.parameters = candidate.parameters;
         m.non_standard = candidate.non_standard;
-        m.refused = variant.refuses(request);
+        m.refused = candidate.variant->refuses(request);
+        m.not_run = m.refused.empty() ? failure : std::string();
         m.no_time_reason = no_time_reason();
-        if (m.refused.empty()) {
-            progress(variant.name + ", verify");
-            m.verification = workload.verify(variant, candidate.parameters);
-            m.declaration = variant.declare(request);
+        if (m.ran()) {
+            m.declaration = candidate.variant->declare(request);
         }
         for (const CacheState state : plan_.states) {
-            Measurement of_state = m;
-            of_state.state = state;
-            if (m.refused.empty() && m.verification.correct) {
-                progress(fmt::format("{}, count {}", variant.name, name_of(state)));
-                of_state.counters = workload.count(variant, candidate.parameters, state);
-                of_state.contradictions = contradictions_of(of_state);
-            }
-            profile_.measurements.push_back(std::move(of_state));
+            m.state = state;
+            profile_.measurements.push_back(m);
         }
+    }
+
+    // Once, for the candidate's measurements of all states, which begin at `first`.
+    void verify(Workload& workload, const Candidate& candidate, std::size_t first) {
+        if (!profile_.measurements.at(first).ran()) {
+            return;
+        }
+        progress(fmt::format("{}, verify", candidate.variant->name));
+        Verification found;
+        try {
+            found = workload.verify(*candidate.variant, candidate.parameters);
+        } catch (...) {  // nothing is known of it
+            profile_.measurements.resize(first);
+            throw;
+        }
+        for (std::size_t i = first; i < profile_.measurements.size(); ++i) {
+            profile_.measurements[i].verification = found;
+        }
+    }
+
+    // Of the measurements from `first` on, those that gave right results.
+    void count(Workload& workload, std::size_t first) {
+        std::vector<CountJob> jobs;
+        std::vector<Measurement*> counted;
+        for (std::size_t i = first; i < profile_.measurements.size(); ++i) {
+            Measurement& m = profile_.measurements[i];
+            if (m.right()) {
+                jobs.push_back({&variant_of(i), &m.parameters, m.state});
+                counted.push_back(&m);
+            }
+        }
+        if (jobs.empty()) {
+            return;
+        }
+        const bool one = jobs.front().variant == jobs.back().variant;
+        progress(one ? fmt::format("{}, count", jobs.front().variant->name)
+                     : fmt::format("count {} calls", jobs.size()));
+        std::vector<Counts> counts = workload.count(jobs);
+        for (std::size_t i = 0; i < counted.size(); ++i) {
+            Measurement& m = *counted[i];
+            m.counters = std::move(counts.at(i).counters);
+            m.kernels = std::move(counts.at(i).kernels);
+            m.contradictions = contradictions_of(m);
+        }
+    }
+
+    // Of the measurement with this index.
+    const Variant& variant_of(std::size_t index) const {
+        return *plan_.candidates.at((index - first_) / plan_.states.size()).variant;
     }
 
     std::string no_time_reason() const {
@@ -119,14 +193,19 @@ class ProblemRun {
         for (const Candidate& candidate : plan_.candidates) {
             for (const CacheState state : plan_.states) {
                 Measurement& m = profile_.measurements.at(index++);
-                if (!m.refused.empty() || !m.verification.correct) {
+                if (!m.right()) {
                     continue;
                 }
                 if (observer_.interrupted()) {
                     return;
                 }
                 progress(fmt::format("{}, prepare {} calls", m.variant, name_of(state)));
-                timings.push_back(workload.timing(*candidate.variant, candidate.parameters, state));
+                try {
+                    timings.push_back(workload.timing(*candidate.variant, candidate.parameters, state));
+                } catch (const std::exception& error) {
+                    m.no_time_reason = clause_of(error);
+                    continue;
+                }
                 jobs.push_back({*timings.back(), m});
             }
         }
@@ -201,7 +280,6 @@ std::vector<std::string> contradictions_of(const Measurement& m) {
     compare("transfers", 1, 0, "copies or fills of memory");
     compare("global_load_sectors", sector_bytes, m.declaration.load_bytes, "bytes loaded");
     compare("global_store_sectors", sector_bytes, m.declaration.store_bytes, "bytes stored");
-    compare("transfers", 1, 0, "copies or fills of memory");
     compare("shared_bytes", 1, m.declaration.shared_bytes, "bytes of shared memory a block");
     return sentences;
 }
@@ -210,17 +288,45 @@ Exit verdict_of(const Profile& profile) {
     const auto any = [&](auto predicate) {
         return std::any_of(profile.measurements.begin(), profile.measurements.end(), predicate);
     };
-    if (any([](const Measurement& m) { return m.refused.empty() && !m.verification.correct; })) {
+    if (any([](const Measurement& m) { return m.ran() && !m.verification.correct; })) {
         return Exit::wrong_result;
     }
     if (any([](const Measurement& m) { return !m.contradictions.empty(); })) {
         return Exit::failed;
     }
+    const bool nothing_known =
+        any([](const Measurement& m) { return m.right(); }) && !any([](const Measurement& m) {
+            return !m.seconds.empty() || std::any_of(m.counters.begin(), m.counters.end(), [](const auto& counter) {
+                return counter.second.value.has_value();
+            });
+        });
+    const bool lacking = any([](const Measurement& m) { return !m.not_run.empty(); });
+    const bool none_ran = lacking && !any([](const Measurement& m) { return m.ran(); });
+    if (profile.environment.complete && (none_ran || nothing_known || !missed_metrics(profile).empty())) {
+        return Exit::cannot_measure;
+    }
     // A ceiling that ran beside variants that all refused says nothing of them.
-    const bool all_refused =
-        any([](const Measurement& m) { return !m.refused.empty(); }) &&
-        !any([](const Measurement& m) { return m.refused.empty() && m.family != Family::ceiling; });
-    return profile.environment.complete && !all_refused ? Exit::passed : Exit::inconclusive;
+    const bool all_refused = any([](const Measurement& m) { return !m.refused.empty(); }) &&
+                             !any([](const Measurement& m) { return m.ran() && m.family != Family::ceiling; });
+    return profile.environment.complete && !all_refused && !lacking ? Exit::passed : Exit::inconclusive;
+}
+
+std::vector<std::string> missed_metrics(const Profile& profile) {
+    std::map<std::string, bool> found;
+    for (const Measurement& m : profile.measurements) {
+        for (const auto& [name, counter] : m.counters) {
+            if (!is_own_metric(name)) {
+                found[name] = found[name] || counter.value.has_value();
+            }
+        }
+    }
+    std::vector<std::string> missed;
+    for (const auto& [name, has_value] : found) {
+        if (!has_value) {
+            missed.push_back(name);
+        }
+    }
+    return missed;
 }
 
 }  // namespace qkprof

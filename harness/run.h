@@ -36,8 +36,13 @@ void run(Device& device, Plan plan, Profile& profile, const Observer& observer);
 // Sentences about what a variant declares and the counts contradict.
 std::vector<std::string> contradictions_of(const Measurement& measurement);
 
-// wrong_result, failed (a declaration is contradicted), inconclusive (interrupted, or every variant refused every
-// problem) or passed, in this order.
+// In this order: wrong_result; failed (a declaration is contradicted); cannot_measure (no problem could be run, nothing
+// at all could be counted or timed, or a metric that was asked for by its name has no value anywhere); inconclusive
+// (interrupted, a problem that could not be run beside others that were, or every variant refused every problem);
+// passed. A single counter or time that is unknown has its reason beside it and changes nothing.
 Exit verdict_of(const Profile& profile);
+
+// The metrics that were asked for by their names and have no value in any measurement.
+std::vector<std::string> missed_metrics(const Profile& profile);
 
 }  // namespace qkprof

@@ -166,7 +166,8 @@ const Registration registration(
              return Declaration{.launches = p.rows() > 0 ? 1 : 0,
                                 .load_bytes = tensor + constants,
                                 .store_bytes = tensor,
-                                .shared_bytes = p.rows() > 0 ? plan.shared_bytes : 0};
+                                .shared_bytes = p.rows() > 0 ? plan.shared_bytes : 0,
+                                .bulk_copies = true};
          },
      .scratch_bytes = {},
      .persisting_bytes = {},

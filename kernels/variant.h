@@ -56,6 +56,8 @@ struct Declaration {
     std::int64_t load_bytes = 0;
     std::int64_t store_bytes = 0;
     std::int64_t shared_bytes = 0;  // dynamic shared memory of the largest block
+    // Whether it uses the bulk copy engine, whose traffic has hardware counters of its own.
+    bool bulk_copies = false;
 };
 
 // Device addresses. q and out hold problem.elements() elements and do not overlap; the tables are as in Problem, sin

@@ -92,6 +92,8 @@ TEST_F(Cli, BadInputIsOneSentence) {
     expect_refused(run + "--states hot", "there is no 'hot'");
     expect_refused("run --device tpu", "There is no device 'tpu'");
     expect_refused("run --device cuda:x", "not a whole number");
+    expect_refused(run + "--metrics dram__bytes_read.sum", "the emulated device has none");
+    expect_refused(run + "--metrics a,,b", "--metrics 'a,,b' has an empty item");
     expect_refused(run + "--sweep threads", "not of the form");
     expect_refused(run + "--sweep threads=7 --variants fused_register", "its values are 64, 128, 256, 512");
     expect_refused(run + "--sweep bogus=7", "None of the chosen variants has a parameter 'bogus'");

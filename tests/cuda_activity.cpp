@@ -115,6 +115,34 @@ TEST(LaunchCounters, AFailureToRecordIsTheReason) {
     expect_unknown(activities, "CUPTI is not installed");
 }
 
+TEST(KernelsOf, AreThoseOfOneCallByTheirNamesInTheSource) {
+    Activities activities = two_calls();
+    for (KernelRecord& record : activities.kernels) {
+        record.name = record.name == "mean" ? "_ZN1a4meanIfEEvi" : record.name;
+        record.grid = {7, 1, 1};
+        record.block = {64, 1, 1};
+    }
+    const std::vector<KernelUse> kernels = kernels_of(activities, sentinel, 2);
+    ASSERT_EQ(kernels.size(), 2U);
+    EXPECT_EQ(kernels[0].name, "void a::mean<float>(int)");
+    EXPECT_EQ(kernels[1].name, "rotate");
+    for (const KernelUse& kernel : kernels) {
+        EXPECT_EQ(kernel.launches, 1.0);
+        EXPECT_EQ(kernel.grid, (std::array<std::int64_t, 3>{7, 1, 1}));
+        EXPECT_EQ(kernel.block, (std::array<std::int64_t, 3>{64, 1, 1}));
+        EXPECT_EQ(kernel.registers, 32);
+        EXPECT_EQ(kernel.dynamic_shared, 1024);
+    }
+}
+
+TEST(KernelsOf, LaunchedOtherwiseIsAnotherAndUnknownIsNone) {
+    Activities activities = two_calls();
+    activities.kernels[0].grid = {9, 1, 1};
+    EXPECT_EQ(kernels_of(activities, sentinel, 2).size(), 3U);
+    activities.dropped = 1;
+    EXPECT_TRUE(kernels_of(activities, sentinel, 2).empty());
+}
+
 TEST(BetweenSentinels, IsInOrderOfTime) {
     const Between between = between_sentinels(two_calls(), sentinel);
     ASSERT_EQ(between.kernels.size(), 4U);

@@ -37,7 +37,7 @@ TEST(CuptiLibrary, HasEveryFunctionOrSaysWhyNot) {
     if (library.failure.empty()) {
         EXPECT_FALSE(library.path.empty());
         EXPECT_NE(library.activity.enable, nullptr);
-        EXPECT_NE(library.activity_get_dropped, nullptr);
+        EXPECT_NE(library.activity.get_dropped, nullptr);
     } else {
         EXPECT_NE(library.failure.find("CUPTI"), std::string::npos) << library.failure;
     }

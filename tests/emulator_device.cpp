@@ -124,6 +124,34 @@ TEST(EmulatedDevice, RefusesWhatDoesNotFitTheMemory) {
     }
 }
 
+TEST(EmulatedDevice, NamesTheKernelsOfACall) {
+    const auto device = open_emulated_device({});
+    const auto workload = device->load(small(), 0);
+    const Parameters parameters = copy().standard_parameters();
+    Variant twice = copy();
+    twice.name = "twice";
+    twice.run = [](const Call& call) {
+        copy().run(call);
+        copy().run(call);
+    };
+    const std::vector<CountJob> jobs = {{&copy(), &parameters, CacheState::cold},
+                                        {&twice, &parameters, CacheState::warm}};
+    const std::vector<Counts> counts = workload->count(jobs);
+    ASSERT_EQ(counts.size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i) {
+        ASSERT_EQ(counts[i].kernels.size(), 1U);
+        const KernelUse& kernel = counts[i].kernels.front();
+        EXPECT_EQ(kernel.name, "copy");
+        EXPECT_EQ(kernel.launches, i + 1.0);
+        EXPECT_EQ(kernel.launches, counts[i].counters.at("launches").value);
+        EXPECT_EQ(kernel.block, (std::array<std::int64_t, 3>{parameters.at("threads"), 1, 1}));
+        EXPECT_GT(kernel.grid[0], 0);
+        EXPECT_FALSE(kernel.registers.has_value());
+        EXPECT_EQ(kernel.dynamic_shared, 0);
+    }
+    EXPECT_THROW(device->choose_metrics({"dram__bytes_read.sum"}), InputError);
+}
+
 TEST(EmulatedDevice, AFaultIsAVerificationAndLeavesNoCounts) {
     Variant broken = copy();
     broken.name = "broken";

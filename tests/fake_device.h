@@ -62,11 +62,21 @@ class FakeDevice : public Device {
                          1e-9 * number);
     };
 
+    // May throw, for a problem that cannot be loaded and a call that cannot be timed.
+    std::function<void(const Problem&)> prepare_load = [](const Problem&) {};
+    std::function<void(const Variant&, CacheState)> prepare_timing = [](const Variant&, CacheState) {};
+    std::vector<KernelUse> kernels;  // of every call
+    int batches = 0;                 // calls of Workload::count
+
+    std::string choose_metrics(const std::vector<std::string>& names) override {
+        throw InputError("The fake device has no metric " + names.front() + ".");
+    }
     const DeviceInfo& info() const override { return info_; }
     DeviceInfo& info() { return info_; }
     const Calibration& calibrate() override { return calibration_; }
     Calibration& calibration() { return calibration_; }
     std::unique_ptr<Workload> load(const Problem& problem, std::int64_t /*scratch_bytes*/) override {
+        prepare_load(problem);
         return std::make_unique<FakeWorkload>(*this, problem);
     }
     std::int64_t bytes_needed(const Problem& problem, std::int64_t scratch_bytes) const override {
@@ -90,21 +100,28 @@ class FakeDevice : public Device {
 
     class FakeWorkload : public Workload {
       public:
-        FakeWorkload(const FakeDevice& device, const Problem& problem) : device_(device), problem_(problem) {}
+        FakeWorkload(FakeDevice& device, const Problem& problem) : device_(device), problem_(problem) {}
         Verification verify(const Variant& variant, const Parameters& /*parameters*/) override {
             return device_.verify(variant);
         }
-        Counters count(const Variant& variant, const Parameters& parameters, CacheState /*state*/) override {
-            const Request request = {.problem = problem_, .parameters = parameters, .limits = device_.info_.limits};
-            return device_.count(variant, variant.declare(request));
+        std::vector<Counts> count(std::span<const CountJob> jobs) override {
+            ++device_.batches;
+            std::vector<Counts> counts;
+            for (const CountJob& job : jobs) {
+                const Request request = {
+                    .problem = problem_, .parameters = *job.parameters, .limits = device_.info_.limits};
+                counts.push_back({device_.count(*job.variant, job.variant->declare(request)), device_.kernels});
+            }
+            return counts;
         }
         std::unique_ptr<Timing> timing(const Variant& variant, const Parameters& /*parameters*/,
                                        CacheState state) override {
+            device_.prepare_timing(variant, state);
             return std::make_unique<FakeTiming>(device_, variant, state);
         }
 
       private:
-        const FakeDevice& device_;
+        FakeDevice& device_;
         Problem problem_;
     };
 

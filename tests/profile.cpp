@@ -29,6 +29,15 @@ Measurement timed(const std::string& variant, Family family, double seconds) {
     m.declaration = {.launches = 1, .load_bytes = 3072, .store_bytes = 3072, .shared_bytes = 512};
     m.counters = as_declared(m.declaration);
     m.counters["l2_read_sectors"] = {.value = 12.5, .source = Source::modelled, .reason = {}};
+    m.counters["sm__x.sum.per_second"] = counted(0.25);
+    m.kernels = {{.name = "a<float>(int)",
+                  .launches = 2.5,
+                  .grid = {1LL << 31, 2, 3},
+                  .block = {64, 1, 1},
+                  .registers = 40,
+                  .static_shared = 16,
+                  .dynamic_shared = 512},
+                 {.name = "b", .launches = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}}};
     m.seconds = {seconds, seconds * 1.5, seconds * 0.75};
     m.host_seconds = {1e-3, 2e-3, 3e-3};
     m.timer = "graph_events";
@@ -74,6 +83,11 @@ Profile sample_profile() {
     faulted.refused.clear();
     faulted.verification.fault = "it read past the end of q";
     profile.measurements.push_back(faulted);
+    Measurement lost = refused;
+    lost.variant = "lost";
+    lost.refused.clear();
+    lost.not_run = "the GPU has no memory free";
+    profile.measurements.push_back(lost);
     return profile;
 }
 
@@ -107,13 +121,15 @@ TEST(Profile, IsReadBackAsItWasWritten) {
         EXPECT_EQ(a.declaration.load_bytes, b.declaration.load_bytes);
         EXPECT_EQ(a.declaration.shared_bytes, b.declaration.shared_bytes);
         EXPECT_EQ(a.contradictions, b.contradictions);
+        EXPECT_EQ(a.kernels, b.kernels);
+        EXPECT_EQ(a.not_run, b.not_run);
         EXPECT_EQ(a.timer, b.timer);
         ASSERT_EQ(a.seconds.size(), b.seconds.size());
         for (std::size_t s = 0; s < b.seconds.size(); ++s) {
             EXPECT_DOUBLE_EQ(a.seconds[s], b.seconds[s]);
             EXPECT_DOUBLE_EQ(a.host_seconds[s], b.host_seconds[s]);
         }
-        if (b.refused.empty() && b.verification.fault.empty()) {
+        if (b.ran() && b.verification.fault.empty()) {
             ASSERT_EQ(a.counters.size(), b.counters.size());
             for (const auto& [name, counter] : b.counters) {
                 EXPECT_EQ(a.counters.at(name).value, counter.value) << name;

@@ -92,6 +92,29 @@ TEST(Results, AnInterruptedRunSaysSo) {
     EXPECT_EQ(results_table(profile).notes.back(), "interrupted: this is what was measured until then");
 }
 
+TEST(Results, AProblemThatWasNotRunIsANoteAndNoRow) {
+    Profile profile = made_up_profile();
+    for (Measurement& m : profile.measurements) {
+        m.not_run = m.refused.empty() ? "the GPU has no memory free" : "";
+    }
+    const Table table = results_table(profile);
+    EXPECT_TRUE(table.sections.front().rows.empty());
+    EXPECT_EQ(table.sections.front().notes.front(), "copy (ceiling): not run: the GPU has no memory free");
+    EXPECT_NE(to_csv(results_rows(profile)).find(",not run,not run: the GPU has no memory free,"), std::string::npos);
+}
+
+TEST(Results, AMetricThatWasAskedForHasAColumn) {
+    Profile profile = made_up_profile();
+    profile.measurements.at(0).counters["sm__x.sum"] = counted(1234567);
+    profile.measurements.at(1).counters["sm__x.sum"] = {
+        .value = {}, .source = Source::counted, .reason = "no permission"};
+    const std::string text = to_text(results_table(profile), false);
+    EXPECT_NE(text.find("sm__x.sum"), std::string::npos);
+    EXPECT_NE(text.find("1234567"), std::string::npos);
+    EXPECT_NE(text.find("- sm__x.sum: no permission"), std::string::npos) << text;
+    EXPECT_NE(to_csv(results_rows(profile)).find(",sm__x.sum,sm__x.sum_source\n"), std::string::npos);
+}
+
 TEST(Results, AnEmptyProfileIsNoTable) { EXPECT_TRUE(results_table({}).sections.empty()); }
 
 TEST(Results, ManyRowsTakeLittleTime) {  // not quadratic: 20,000 measurements, each a problem of its own

@@ -187,6 +187,87 @@ TEST_F(Run, TellsOfResultsAfterEachVariantAndProblem) {
     EXPECT_EQ(profile.measurements.size(), 12U);
 }
 
+TEST_F(Run, CountsEachVariantAloneOrAllOfAProblemTogether) {
+    go();
+    EXPECT_EQ(device.batches, 3);
+    const Profile alone = profile;
+    profile = {};
+    device.batches = additions = 0;
+    device.info().counts_together = true;
+    device.kernels = {{.name = "made_up", .launches = 1, .grid = {2, 1, 1}, .block = {32, 1, 1}, .registers = 7}};
+    go();
+    EXPECT_EQ(device.batches, 1);
+    EXPECT_EQ(additions, 3 + 1 + 1 + 1);  // three verified, all counted, all timed; and the end
+    ASSERT_EQ(profile.measurements.size(), alone.measurements.size());
+    for (std::size_t i = 0; i < alone.measurements.size(); ++i) {
+        EXPECT_EQ(profile.measurements[i].name(), alone.measurements[i].name());
+        EXPECT_EQ(profile.measurements[i].counters.at("launches").value,
+                  alone.measurements[i].counters.at("launches").value);
+        EXPECT_EQ(profile.measurements[i].kernels, device.kernels);
+    }
+}
+
+TEST_F(Run, AProblemWithoutMemoryIsLostAlone) {
+    plan.problems.push_back({.batch = 64, .sequence = 3, .heads = 4, .head_dim = 64});
+    plan.problems.push_back({.batch = 1, .sequence = 3, .heads = 4, .head_dim = 64});
+    device.prepare_load = [](const Problem& problem) {
+        if (problem.batch == 64) {
+            throw InputError("The GPU has 3 bytes free.");
+        }
+    };
+    go();
+    EXPECT_EQ(measurement("fast/2x3x4x64/f32/cold").seconds.size(), 5U);
+    EXPECT_EQ(measurement("fast/1x3x4x64/f32/cold").seconds.size(), 5U);
+    const Measurement& lost = measurement("fast/64x3x4x64/f32/cold");
+    EXPECT_EQ(lost.not_run, "The GPU has 3 bytes free");
+    EXPECT_EQ(error_of(lost), "not run: The GPU has 3 bytes free");
+    EXPECT_TRUE(lost.counters.empty());
+    EXPECT_TRUE(profile.environment.complete);
+    EXPECT_EQ(verdict_of(profile), Exit::inconclusive);
+}
+
+TEST_F(Run, WhereNoProblemFitsNothingCanBeMeasured) {
+    device.prepare_load = [](const Problem&) { throw std::bad_alloc(); };
+    go();
+    EXPECT_EQ(measurement("slow/2x3x4x64/f32/warm").not_run, "the memory of this machine is exhausted");
+    EXPECT_EQ(verdict_of(profile), Exit::cannot_measure);
+}
+
+TEST_F(Run, ACallThatCannotBeTimedSaysWhyAndTheOthersAre) {
+    device.prepare_timing = [](const Variant& variant, CacheState state) {
+        if (variant.name == "fast" && state == CacheState::cold) {
+            throw CannotMeasure("The graph was refused.");
+        }
+    };
+    go();
+    EXPECT_EQ(measurement("fast/2x3x4x64/f32/cold").no_time_reason, "The graph was refused");
+    EXPECT_EQ(measurement("fast/2x3x4x64/f32/warm").seconds.size(), 5U);
+    EXPECT_EQ(verdict_of(profile), Exit::passed);
+}
+
+TEST_F(Run, WhereNothingCanBeCountedOrTimedNothingCanBeMeasured) {
+    device.prepare_timing = [](const Variant&, CacheState) { throw CannotMeasure("No clock today."); };
+    device.count = [](const Variant&, const Declaration&) {
+        return Counters{{"launches", {.value = {}, .source = Source::counted, .reason = "no permission"}}};
+    };
+    go();
+    EXPECT_EQ(verdict_of(profile), Exit::cannot_measure);
+}
+
+TEST_F(Run, AMetricThatWasAskedForAndIsNowhereCannotBeMeasured) {
+    const Counter unknown = {.value = {}, .source = Source::counted, .reason = "no permission"};
+    device.count = [&](const Variant& variant, const Declaration& declaration) {
+        Counters counters = as_declared(declaration);
+        counters["sm__x.sum"] = variant.name == "slow" ? counted(3) : unknown;
+        counters["sm__y.sum"] = unknown;
+        counters["instructions"] = unknown;  // was not asked for
+        return counters;
+    };
+    go();
+    EXPECT_EQ(missed_metrics(profile), (std::vector<std::string>{"sm__y.sum"}));
+    EXPECT_EQ(verdict_of(profile), Exit::cannot_measure);
+}
+
 TEST_F(Run, ASweepIsSeveralVariants) {
     const std::vector<Variant> all = {fast, slow};
     plan.candidates = select(all, {"fast"}, {{.parameter = "threads", .values = {64, 128}}});

@@ -18,14 +18,19 @@ struct Options {
 Exit doctor(const Options& options) {
     const Format format = parse_format(options.format);
     const Diagnosis diagnosis = diagnose(options.device);
-    print(format == Format::csv        ? to_csv(diagnosis_rows(diagnosis))
-          : format == Format::json     ? to_json(diagnosis_rows(diagnosis))
-          : format == Format::markdown ? to_markdown(diagnosis_table(diagnosis))
-                                       : to_text(diagnosis_table(diagnosis), colour_wanted()));
-    if (format == Format::csv || format == Format::json) {  // which hold the rows alone
-        for (const std::string& sentence : advice_of(diagnosis)) {
+    if (format == Format::csv || format == Format::json) {
+        const Table rows = diagnosis_rows(diagnosis);
+        print(format == Format::csv ? to_csv(rows) : to_json(rows));
+        for (const std::string& sentence : advice_of(diagnosis)) {  // which rows do not hold
             fmt::print(stderr, "qkprof: {}\n", sentence);
         }
+    } else {
+        std::string text;
+        for (const Table& table : diagnosis_tables(diagnosis)) {
+            text += text.empty() ? "" : "\n";
+            text += format == Format::markdown ? to_markdown(table) : to_text(table, colour_wanted());
+        }
+        print(text);
     }
     return verdict_of(diagnosis);
 }

@@ -32,6 +32,7 @@ struct Options {
     std::string dtypes = "f32";
     std::string states = "cold,warm";
     std::string device = "auto";
+    std::string metrics;
     std::vector<std::string> sweeps;
     std::string samples = "20";
     std::string seed = "1";
@@ -179,16 +180,24 @@ void say_verdict(const Profile& profile) {
     const CacheState first_state = profile.measurements.empty() ? CacheState::cold : profile.measurements[0].state;
     for (const Measurement& m : profile.measurements) {
         // Verified once for all states.
-        if (m.state == first_state && m.refused.empty() && !m.verification.correct) {
+        if (m.state == first_state && m.ran() && !m.verification.correct) {
             say(fmt::format("{}: {}.", m.name(), error_of(m)));
         }
         for (const std::string& sentence : m.contradictions) {
             say(sentence);
         }
     }
+    const auto lacking = std::find_if(profile.measurements.begin(), profile.measurements.end(),
+                                      [](const Measurement& m) { return !m.not_run.empty(); });
+    if (lacking != profile.measurements.end()) {
+        say(fmt::format("Not every problem could be run; {}: {}.", lacking->name(), lacking->not_run));
+    }
+    if (const std::vector<std::string> missed = missed_metrics(profile); !missed.empty()) {
+        say(fmt::format("{} could not be counted: the table says why.", joined(missed)));
+    }
     if (!profile.environment.complete) {
         say("Interrupted: the results are those measured until then.");
-    } else if (verdict_of(profile) == Exit::inconclusive) {
+    } else if (verdict_of(profile) == Exit::inconclusive && lacking == profile.measurements.end()) {
         say("Nothing was measured: every chosen variant refused every problem.");
     }
 }
@@ -211,6 +220,8 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
     emulator.l2_bytes = parse_bytes(options.emulated_l2, "--emulated-l2");
     const std::vector<std::string> words =
         options.shapes.empty() ? std::vector<std::string>() : split_list(options.shapes, "--shapes");
+    const std::vector<std::string> metric_names =
+        options.metrics.empty() ? std::vector<std::string>() : split_list(options.metrics, "--metrics");
     // What needs no device is checked without one: a typing error is answered at once.
     (void)select(variants(Backend::emulated), globs, sweeps);
     (void)problems_of(words, dtypes, common, emulator.l2_bytes);
@@ -219,6 +230,9 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
 
     const std::unique_ptr<Device> device = chosen_device(options.device, emulator);
     const DeviceInfo& info = device->info();
+    if (!metric_names.empty()) {
+        fmt::print(stderr, "qkprof: {}\n", device->choose_metrics(metric_names));
+    }
     const char* standard_shapes = info.backend == Backend::cuda ? shapes_on_gpu : shapes_on_emulator;
     const Plan plan = {.candidates = select(variants(info.backend), globs, sweeps),
                        .problems = problems_of(words.empty() ? std::vector<std::string>{standard_shapes} : words,
@@ -264,6 +278,7 @@ void add_run(CLI::App& app, Action& chosen) {
     text_option(*command, "--dtypes", o.dtypes, "TYPES", "f32, bf16, f16");
     text_option(*command, "--states", o.states, "STATES", "of the cache: cold (the L2 holds other data), warm");
     text_option(*command, "--device", o.device, "DEVICE", "auto, emulated, cuda (the first) or cuda:N");
+    text_option(*command, "--metrics", o.metrics, "NAMES", "further counters of the GPU, by CUPTI's names for them");
     command->add_option("--sweep", o.sweeps, "other values of a parameter (qkprof list variants); may be repeated")
         ->type_name("PARAMETER=VALUES")
         ->allow_extra_args(false);

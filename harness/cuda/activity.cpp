@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <set>
 
 namespace qkprof::cuda {
@@ -20,6 +24,14 @@ std::vector<Record> started_within(const std::vector<Record>& records, std::uint
                  [&](const Record& record) { return record.start >= from && record.start < to; });
     std::sort(within.begin(), within.end(), [](const Record& a, const Record& b) { return a.start < b.start; });
     return within;
+}
+
+// As it is written in the source, with its arguments; a name that is not C++'s stays as it is.
+std::string readable(const std::string& name) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                           &std::free);
+    return status == 0 && text != nullptr ? text.get() : name;
 }
 
 }  // namespace
@@ -89,6 +101,21 @@ Counters launch_counters(const Activities& activities, std::string_view sentinel
     counters["registers"].value = registers;
     counters["shared_bytes"].value = static_cast<double>(shared_bytes);
     return counters;
+}
+
+std::vector<KernelUse> kernels_of(const Activities& activities, std::string_view sentinel, int calls) {
+    std::vector<KernelUse> kernels;
+    for (const KernelRecord& record : between_sentinels(activities, sentinel).kernels) {
+        KernelUse use;
+        use.name = readable(record.name);
+        use.grid = record.grid;
+        use.block = record.block;
+        use.registers = record.registers;
+        use.static_shared = record.static_shared;
+        use.dynamic_shared = record.dynamic_shared;
+        add_launches(kernels, std::move(use), 1.0 / calls);
+    }
+    return kernels;
 }
 
 }  // namespace qkprof::cuda

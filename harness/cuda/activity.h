@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace qkprof::cuda {
@@ -53,5 +54,9 @@ Between between_sentinels(const Activities& activities, std::string_view sentine
 // launches, submissions, transfers, registers and shared_bytes of one call, from the records of `calls` calls between
 // two sentinels; without values and with the reason where the records do not prove them.
 Counters launch_counters(const Activities& activities, std::string_view sentinel, int calls);
+
+// The kernels of one call, from the same records, by their names in the source; none where the records do not prove
+// them.
+std::vector<KernelUse> kernels_of(const Activities& activities, std::string_view sentinel, int calls);
 
 }  // namespace qkprof::cuda

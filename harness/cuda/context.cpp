@@ -42,6 +42,7 @@ DeviceInfo describe(int ordinal) {
                    .persisting_l2_bytes = properties.persistingL2CacheMaxSize};
     info.l2_bytes = properties.l2CacheSize;
     info.has_clock = true;
+    info.counts_together = true;
     info.facts = {{"uuid", uuid_text(properties.uuid)},
                   {"compute_capability", fmt::format("{}.{}", properties.major, properties.minor)},
                   {"cuda_of_driver", version_text(driver)},

@@ -2,6 +2,8 @@
 
 #include "calibrator.h"
 #include "context.h"
+#include "names.h"
+#include "traffic.h"
 #include "workload.h"
 
 #include <fmt/format.h>
@@ -69,6 +71,22 @@ class CudaDevice final : public Device {
 
     const DeviceInfo& info() const override { return context_.info(); }
 
+    std::string choose_metrics(const std::vector<std::string>& names) override {
+        context_.use();
+        further_metrics_ = names;
+        try {
+            const std::string chip = cuda::chip_of(cuda::current_context());
+            const std::vector<std::string> own = cuda::standard_metrics();
+            std::vector<std::string> all = own;
+            cuda::add_metrics(all, names);
+            return fmt::format(
+                "With {} the counters cost {} passes, without {}: each call is repeated as often, in each state.",
+                joined(names), cuda::MetricSet(chip, all).passes(), cuda::MetricSet(chip, own).passes());
+        } catch (const CannotMeasure& error) {  // what else can be measured still is
+            return fmt::format("The metrics of --metrics will have no value: {}.", clause_of(error));
+        }
+    }
+
     std::unique_ptr<Workload> load(const Problem& problem, std::int64_t scratch_bytes) override {
         context_.use();
         std::size_t free_bytes = 0;
@@ -79,7 +97,7 @@ class CudaDevice final : public Device {
             throw too_large(problem, scratch_bytes, available);
         }
         try {
-            return std::make_unique<cuda::CudaWorkload>(context_, problem, scratch_bytes);
+            return std::make_unique<cuda::CudaWorkload>(context_, problem, scratch_bytes, further_metrics_);
         } catch (const cuda::OutOfMemory&) {
             throw too_large(problem, scratch_bytes, available);
         }
@@ -113,6 +131,7 @@ class CudaDevice final : public Device {
 
     cuda::Context context_;
     std::optional<Calibration> calibration_;
+    std::vector<std::string> further_metrics_;
 };
 
 }  // namespace

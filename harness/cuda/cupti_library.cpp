@@ -109,9 +109,9 @@ std::string open_metrics_library(const std::string& cupti) {
     std::error_code ignored;
     const std::filesystem::path as_opened(cupti);
     const std::filesystem::path resolved = std::filesystem::canonical(as_opened, ignored);
-    for (const std::filesystem::path& file : {as_opened.parent_path() / metrics_library,
-                                              resolved.parent_path() / metrics_library,
-                                              std::filesystem::path(metrics_library)}) {
+    for (const std::filesystem::path& file :
+         {as_opened.parent_path() / metrics_library, resolved.parent_path() / metrics_library,
+          std::filesystem::path(metrics_library)}) {
         if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) {
             return file.string();
         }
@@ -197,8 +197,13 @@ std::string cupti_failure(CUptiResult result, const char* doing) {
     const char* advice = "";
     switch (result) {
         case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+            advice = "; another profiler is attached to this process, such as ncu, nsys or cuda-gdb: run without it";
+            break;
         case CUPTI_ERROR_HARDWARE_BUSY:
-            advice = "; another profiler, debugger or monitor uses the GPU's counters: end it and run again";
+            advice =
+                "; another profiler holds the GPU's counters, such as ncu, nsys or a monitoring agent (DCGM's lets go "
+                "of "
+                "them by dcgmi profile --pause): end it and run again";
             break;
         case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
             advice =

@@ -21,14 +21,6 @@ Function driver_function(const char* name) {
     return reinterpret_cast<Function>(function);
 }
 
-// Attached, CUPTI slows every node of a graph: this ends it. All that CUPTI had in the process is gone by it, and comes
-// again with the next use.
-void detach() {
-    auto end = QK_CUPTI(CUpti_Profiler_DeInitialize_Params);
-    cupti_library().ranges.deinitialize(&end);
-    cupti_library().finalize();
-}
-
 std::string chip_name(int ordinal) {
     auto chip = QK_CUPTI(CUpti_Device_GetChipName_Params);
     chip.deviceIndex = static_cast<std::size_t>(ordinal);
@@ -50,6 +42,17 @@ std::vector<std::uint8_t> available_counters(CUcontext context) {
 
 }  // namespace
 
+ProfilerAttached::ProfilerAttached() {
+    auto begin = QK_CUPTI(CUpti_Profiler_Initialize_Params);
+    cupti_check(cupti_with_metrics().ranges.initialize(&begin), "opening the profiler");
+}
+
+ProfilerAttached::~ProfilerAttached() {
+    auto end = QK_CUPTI(CUpti_Profiler_DeInitialize_Params);
+    cupti_library().ranges.deinitialize(&end);
+    cupti_library().finalize();
+}
+
 ProfiledContext current_context() {
     ProfiledContext current;
     check(cudaGetDevice(&current.ordinal), "asking for the current GPU");
@@ -62,28 +65,24 @@ ProfiledContext current_context() {
     return current;
 }
 
+std::string chip_of(const ProfiledContext& context) {
+    const ProfilerAttached attached;
+    return chip_name(context.ordinal);
+}
+
 RangeProfiler::RangeProfiler(const ProfiledContext& context) {
-    const CuptiLibrary::Ranges& cupti = cupti_with_metrics().ranges;
-    auto begin = QK_CUPTI(CUpti_Profiler_Initialize_Params);
-    cupti_check(cupti.initialize(&begin), "opening the profiler");
-    try {
-        chip_ = chip_name(context.ordinal);
-        availability_ = available_counters(context.context);
-        auto enable = QK_CUPTI(CUpti_RangeProfiler_Enable_Params);
-        enable.ctx = context.context;
-        cupti_check(cupti.enable(&enable), "opening a profiling session on the GPU");
-        profiler_ = enable.pRangeProfilerObject;
-    } catch (...) {
-        detach();
-        throw;
-    }
+    chip_ = chip_name(context.ordinal);
+    availability_ = available_counters(context.context);
+    auto enable = QK_CUPTI(CUpti_RangeProfiler_Enable_Params);
+    enable.ctx = context.context;
+    cupti_check(cupti_library().ranges.enable(&enable), "opening a profiling session on the GPU");
+    profiler_ = enable.pRangeProfilerObject;
 }
 
 RangeProfiler::~RangeProfiler() {
     auto disable = QK_CUPTI(CUpti_RangeProfiler_Disable_Params);
     disable.pRangeProfilerObject = profiler_;
     cupti_library().ranges.disable(&disable);
-    detach();
 }
 
 RangeProfiler::Values RangeProfiler::collect(MetricSet& metrics, std::size_t most_ranges,

@@ -31,9 +31,22 @@ struct ProfiledContext {
 // The calling thread's. Throws CannotMeasure where it has none.
 ProfiledContext current_context();
 
+// What CUPTI calls the chip of this device ("GH100"). Throws CannotMeasure where CUPTI cannot be used.
+std::string chip_of(const ProfiledContext& context);
+
+// While an object lives, CUPTI's profiler is attached to the process. Attached, it slows every node of a graph, also
+// with no counter enabled. Its end takes all that CUPTI had in the process with it; the next use begins anew.
+class ProfilerAttached {
+  public:
+    ProfilerAttached();
+    ~ProfilerAttached();
+    ProfilerAttached(const ProfilerAttached&) = delete;
+    ProfilerAttached& operator=(const ProfilerAttached&) = delete;
+};
+
 // One profiling session on a context. Opening it costs most of a second the first time and about 200 ms later, a
-// further range almost nothing. While it lives, CUPTI is attached, which slows what runs: nothing may be timed, no
-// second session opened and no activity recorded.
+// further range almost nothing. While it lives, nothing may be timed, no second session opened and no activity
+// recorded.
 class RangeProfiler {
   public:
     // Throws CannotMeasure, with the reason and what to do, where the counters cannot be had: no permission, another
@@ -62,6 +75,7 @@ class RangeProfiler {
     // Whether it was the last pass.
     bool stop();
 
+    ProfilerAttached attached_;  // last to go
     CUpti_RangeProfiler_Object* profiler_ = nullptr;
     std::string chip_;
     std::vector<std::uint8_t> availability_;

@@ -21,6 +21,11 @@ struct OutOfMemory : CannotMeasure {
     using CannotMeasure::CannotMeasure;
 };
 
+// A fault that ended the context: nothing in this process can use the GPU any more.
+struct DeviceLost : CannotMeasure {
+    using CannotMeasure::CannotMeasure;
+};
+
 // Owns one handle of the runtime; movable, never copied.
 template <class Handle, auto Destroy>
 class Owner {

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace qkprof::cuda {
 namespace {
 
@@ -46,9 +48,11 @@ double element(const void* tensor, std::int64_t index, cudaStream_t stream) {
 
 }  // namespace
 
-CudaWorkload::CudaWorkload(const Context& context, const Problem& problem, std::int64_t scratch_bytes)
+CudaWorkload::CudaWorkload(const Context& context, const Problem& problem, std::int64_t scratch_bytes,
+                           const std::vector<std::string>& further_metrics)
     : context_(context),
       problem_(problem),
+      further_metrics_(further_metrics),
       q_("q", problem.tensor_bytes(), offset_bytes(problem)),
       out_("out", problem.tensor_bytes(), offset_bytes(problem)),
       gamma_("gamma", problem.gamma_bytes()),
@@ -123,13 +127,19 @@ std::string CudaWorkload::finish(const Variant& variant) const {
     // An error that the next call gives again has ended the context: nothing in this process can use the GPU any more.
     if (const cudaError_t again = cudaDeviceSynchronize(); again != cudaSuccess) {
         discard(again);
-        throw CannotMeasure(fmt::format(
+        throw DeviceLost(fmt::format(
             "{} on {}x{}x{}x{} {} faulted and the GPU is lost to this process: {}. Leave the variant out, or run "
             "compute-sanitizer on it.",
             variant.name, problem_.batch, problem_.sequence, problem_.heads, problem_.head_dim, name_of(problem_.dtype),
             said));
     }
     return fmt::format("{} did not finish: {}.", variant.name, said);
+}
+
+void CudaWorkload::wait_for(const Variant& variant) const {
+    if (const std::string fault = finish(variant); !fault.empty()) {
+        throw LaunchError(fault);
+    }
 }
 
 std::string CudaWorkload::trespass() {
@@ -182,30 +192,73 @@ Verification CudaWorkload::compare(bool copied) const {
     }
 }
 
-// Launches do not depend on what the caches hold, so the state is nothing to them.
-Counters CudaWorkload::count(const Variant& variant, const Parameters& parameters, CacheState) {
+std::vector<Counts> CudaWorkload::count(std::span<const CountJob> jobs) {
     context_.use();
-    const Request wanted = request(parameters);
+    std::vector<Counts> counts;
+    std::vector<TrafficJob> traffic;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const CountJob& job = jobs[i];
+        // Launches do not depend on what the caches hold: they are counted once for all states.
+        const auto same = std::find_if(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(i), [&](auto& other) {
+            return other.variant == job.variant && *other.parameters == *job.parameters;
+        });
+        const auto first = static_cast<std::size_t>(same - jobs.begin());
+        counts.push_back(first < i ? counts[first] : count_launches(job));
+        const Declaration declared = job.variant->declare(request(*job.parameters));
+        traffic.push_back({.run = [this, &job](const TrafficJob::Counted& counted) { run_counted(job, counted); },
+                           .bulk_copies = declared.bulk_copies});
+    }
+    const std::vector<Counters> counted = count_traffic(current_context(), traffic, further_metrics_);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        counts[i].counters.insert(counted[i].begin(), counted[i].end());
+    }
+    return counts;
+}
+
+Counts CudaWorkload::count_launches(const CountJob& job) const {
+    const Variant& variant = *job.variant;
+    const Request wanted = request(*job.parameters);
+    Activities activities;
+    try {
+        const L2SetAside set_aside(persisting_bytes(variant, wanted));
+        const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
+        activities = record_activities([&] {
+            call();  // not counted: what the driver does once for a kernel
+            mark(context_.stream());
+            for (int i = 0; i < counted_calls; ++i) {
+                call();
+            }
+            mark(context_.stream());
+            wait_for(variant);
+        });
+    } catch (const DeviceLost&) {
+        throw;
+    } catch (const std::exception& error) {
+        activities = {};
+        activities.failure = clause_of(error);
+    }
+    return {launch_counters(activities, sentinel_name, counted_calls),
+            kernels_of(activities, sentinel_name, counted_calls)};
+}
+
+void CudaWorkload::run_counted(const CountJob& job, const TrafficJob::Counted& counted) const {
+    constexpr int warming_calls = 2;
+    const Variant& variant = *job.variant;
+    const Request wanted = request(*job.parameters);
     const L2SetAside set_aside(persisting_bytes(variant, wanted));
     const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
-    const Activities activities = record_activities([&] {
-        call();  // not counted: what the driver does once for a kernel
-        mark(context_.stream());
-        for (int i = 0; i < counted_calls; ++i) {
+    if (job.state == CacheState::cold) {
+        context_.evict_caches();
+    } else {
+        for (int i = 0; i < warming_calls; ++i) {
             call();
         }
-        mark(context_.stream());
-        if (const std::string fault = finish(variant); !fault.empty()) {
-            throw LaunchError(fault);
-        }
-    });
-    Counters counters = launch_counters(activities, sentinel_name, counted_calls);
-    for (const char* traffic : {"dram_read_bytes", "dram_write_bytes", "l2_read_sectors", "l2_write_sectors",
-                                "global_load_sectors", "global_store_sectors", "shared_wavefronts", "bank_conflicts"}) {
-        counters[traffic] = {
-            .value = {}, .source = Source::counted, .reason = "hardware traffic counters are not read by this version"};
     }
-    return counters;
+    wait_for(variant);
+    counted([&] {
+        call();
+        wait_for(variant);
+    });
 }
 
 std::unique_ptr<Timing> CudaWorkload::timing(const Variant& variant, const Parameters& parameters, CacheState state) {

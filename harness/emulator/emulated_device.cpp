@@ -31,22 +31,12 @@ class EmulatedWorkload : public Workload {
         return results_of(variant, parameters).verification;
     }
 
-    Counters count(const Variant& variant, const Parameters& parameters, CacheState state) override {
-        Results& results = results_of(variant, parameters);
-        if (!results.verification.fault.empty()) {
-            return unknown("the kernel did not finish: " + results.verification.fault);
+    std::vector<Counts> count(std::span<const CountJob> jobs) override {
+        std::vector<Counts> counts;
+        for (const CountJob& job : jobs) {
+            counts.push_back(counts_of(job));
         }
-        if (state == CacheState::cold) {
-            return counters_of(results.cold);
-        }
-        if (!results.warm) {
-            if (engine_.launches_ever() != results.caches_of) {
-                engine_.caches().displace();
-                run(variant, parameters);
-            }
-            results.warm = run(variant, parameters);
-        }
-        return counters_of(*results.warm);
+        return counts;
     }
 
     std::unique_ptr<Timing> timing(const Variant&, const Parameters&, CacheState) override {
@@ -58,6 +48,7 @@ class EmulatedWorkload : public Workload {
     struct Counted {
         emulator::Totals asked;
         emulator::Traffic moved;
+        std::vector<KernelUse> kernels;
     };
     // What is remembered of one variant with its parameters.
     struct Results {
@@ -67,6 +58,24 @@ class EmulatedWorkload : public Workload {
         std::int64_t caches_of = 0;  // Engine::launches_ever() after the cold run
     };
     using Key = std::pair<std::string, Parameters>;
+
+    Counts counts_of(const CountJob& job) {
+        Results& results = results_of(*job.variant, *job.parameters);
+        if (!results.verification.fault.empty()) {
+            return {unknown("the kernel did not finish: " + results.verification.fault), {}};
+        }
+        if (job.state == CacheState::cold) {
+            return {counters_of(results.cold), results.cold.kernels};
+        }
+        if (!results.warm) {
+            if (engine_.launches_ever() != results.caches_of) {
+                engine_.caches().displace();
+                run(*job.variant, *job.parameters);
+            }
+            results.warm = run(*job.variant, *job.parameters);
+        }
+        return {counters_of(*results.warm), results.warm->kernels};
+    }
 
     Results& results_of(const Variant& variant, const Parameters& parameters) {
         const auto [found, fresh] = results_.try_emplace(Key(variant.name, parameters));
@@ -106,11 +115,11 @@ class EmulatedWorkload : public Workload {
         engine_.reset_totals();
         engine_.caches().reset_traffic();
         variant.run(Call{request, buffers_.addresses(), engine_.stream()});
-        return {engine_.totals(), engine_.caches().traffic()};
+        return {engine_.totals(), engine_.caches().traffic(), engine_.kernels()};
     }
 
     Counters counters_of(const Counted& counted) const {
-        const auto& [totals, traffic] = counted;
+        const auto& [totals, traffic, kernels] = counted;
         const auto known = [](std::int64_t value, Source source) {
             return Counter{static_cast<double>(value), source, {}};
         };
@@ -127,16 +136,19 @@ class EmulatedWorkload : public Workload {
         counters["dram_read_bytes"] = known(traffic.dram_read_bytes, Source::modelled);
         counters["dram_write_bytes"] = known(traffic.dram_write_bytes, Source::modelled);
         counters["compulsory_bytes"] = known(buffers_.problem().compulsory_bytes(), Source::emulated);
-        counters["registers"] = {{}, Source::emulated, "the emulated device runs code of the host compiler"};
+        for (const char* name : {"registers", "instructions"}) {
+            counters[name] = {{}, Source::emulated, "the emulated device runs code of the host compiler"};
+        }
+        counters["achieved_occupancy"] = {{}, Source::emulated, "the emulated device runs one block after another"};
         return counters;
     }
 
     // Every counter of the device, without a value for this reason.
     static Counters unknown(const std::string& reason) {
         Counters counters;
-        for (const char* name :
-             {"launches", "submissions", "global_load_sectors", "global_store_sectors", "shared_wavefronts",
-              "bank_conflicts", "shared_bytes", "compulsory_bytes", "registers"}) {
+        for (const char* name : {"launches", "submissions", "global_load_sectors", "global_store_sectors",
+                                 "shared_wavefronts", "bank_conflicts", "shared_bytes", "compulsory_bytes", "registers",
+                                 "instructions", "achieved_occupancy"}) {
             counters[name] = {{}, Source::emulated, reason};
         }
         for (const char* name : {"l2_read_sectors", "l2_write_sectors", "dram_read_bytes", "dram_write_bytes"}) {
@@ -165,6 +177,13 @@ class EmulatedDevice : public Device {
 
     const DeviceInfo& info() const override { return info_; }
     const Calibration& calibrate() override { return calibration_; }
+
+    std::string choose_metrics(const std::vector<std::string>& names) override {
+        throw InputError(
+            fmt::format("--metrics {} names a hardware counter, and the emulated device has none: leave it out, or "
+                        "choose a GPU with --device.",
+                        names.front()));
+    }
 
     std::unique_ptr<Workload> load(const Problem& problem, std::int64_t scratch_bytes) override {
         const std::int64_t needed = bytes_needed(problem, scratch_bytes);

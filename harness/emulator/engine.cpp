@@ -96,6 +96,7 @@ void Engine::run_grid(const LaunchConfig& config, const std::function<void()>& b
     totals_.blocks += config.blocks;
     ++launches_ever_;
     totals_.shared_bytes = std::max(totals_.shared_bytes, config.shared_bytes);
+    note(config);
     config_ = config;
     body_ = &body;
     start_caches(config);
@@ -106,6 +107,15 @@ void Engine::run_grid(const LaunchConfig& config, const std::function<void()>& b
     for (std::int64_t block = config.blocks - std::min(config.blocks, only_last_); block < config.blocks; ++block) {
         run_block(block);
     }
+}
+
+void Engine::note(const LaunchConfig& config) {
+    KernelUse use;
+    use.name = config.kernel;
+    use.grid = {config.blocks, 1, 1};
+    use.block = {config.threads, 1, 1};
+    use.dynamic_shared = config.shared_bytes;  // the vocabulary has no other
+    add_launches(kernels_, std::move(use), 1);
 }
 
 void Engine::start_caches(const LaunchConfig& config) {

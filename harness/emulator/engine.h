@@ -67,7 +67,12 @@ class Engine {
     GlobalMemory& memory() { return memory_; }
     CacheModel& caches() { return caches_; }
     const Totals& totals() const { return totals_; }
-    void reset_totals() { totals_ = {}; }
+    // Launched since the last reset; those that were launched alike are one.
+    const std::vector<KernelUse>& kernels() const { return kernels_; }
+    void reset_totals() {
+        totals_ = {};
+        kernels_.clear();
+    }
     // Since the engine was made: tells whether the caches are as a call left them.
     std::int64_t launches_ever() const { return launches_ever_; }
     const Limits& limits() const { return limits_; }
@@ -103,6 +108,7 @@ class Engine {
 
     void check(const LaunchConfig& config) const;
     static void check_bulk(unsigned bytes);
+    void note(const LaunchConfig& config);
     void start_caches(const LaunchConfig& config);
     void run_block(std::int64_t block);
     bool run_warp(Warp& warp);
@@ -151,6 +157,7 @@ class Engine {
     GlobalMemory memory_;
     CacheModel caches_;
     Totals totals_;
+    std::vector<KernelUse> kernels_;
     std::int64_t launches_ever_ = 0;
     std::int64_t only_last_ = INT64_MAX;
 
