@@ -62,6 +62,7 @@ Measurement measured(const std::vector<Sample>& samples) {
     m.verification = correct_result();
     m.timer = "graph_events";
     std::vector<TakenSample> taken;
+    taken.reserve(samples.size());
     for (const Sample& sample : samples) {
         taken.push_back({sample, 1e-3 * static_cast<double>(taken.size() + 1)});
     }

@@ -20,15 +20,15 @@ class Surroundings : public testing::Test {
   protected:
     Surroundings() {
         std::string pattern = (fs::temp_directory_path() / "qkprof-XXXXXX").string();
-        folder = mkdtemp(pattern.data());
+        folder_ = mkdtemp(pattern.data());
     }
-    ~Surroundings() override { fs::remove_all(folder); }
+    ~Surroundings() override { fs::remove_all(folder_); }
     fs::path write(const fs::path& name, const std::string& text) const {
-        fs::create_directories((folder / name).parent_path());
-        std::ofstream(folder / name) << text;
-        return folder / name;
+        fs::create_directories((folder_ / name).parent_path());
+        std::ofstream(folder_ / name) << text;
+        return folder_ / name;
     }
-    fs::path folder;
+    fs::path folder_;
 };
 
 TEST_F(Surroundings, TheDriverSaysWhoGetsTheCounters) {
@@ -44,7 +44,7 @@ TEST_F(Surroundings, ARestrictionIsSaidWithHowToLiftIt) {
     EXPECT_THAT(counter_permission(write("params", "RmProfilingAdminOnly: 1\n")),
                 HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
     EXPECT_EQ(counter_permission(write("params", "RmProfilingAdminOnly: 0\n")), "all users");
-    EXPECT_THAT(counter_permission(folder / "none"), HasSubstr("unknown"));
+    EXPECT_THAT(counter_permission(folder_ / "none"), HasSubstr("unknown"));
 }
 
 TEST_F(Surroundings, ProfilersAreFoundAmongTheProcesses) {
@@ -53,8 +53,8 @@ TEST_F(Surroundings, ProfilersAreFoundAmongTheProcesses) {
     write("proc/300/comm", "nv-hostengine\n");
     write("proc/301/comm", "ncurses\n");
     write("proc/meminfo", "ncu\n");
-    EXPECT_THAT(profilers_running(folder / "proc"), ElementsAre("ncu (20)", "nv-hostengine (300)"));
-    EXPECT_THAT(profilers_running(folder / "nothing"), IsEmpty());
+    EXPECT_THAT(profilers_running(folder_ / "proc"), ElementsAre("ncu (20)", "nv-hostengine (300)"));
+    EXPECT_THAT(profilers_running(folder_ / "nothing"), IsEmpty());
 }
 
 }  // namespace

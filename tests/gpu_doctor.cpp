@@ -36,7 +36,8 @@ TEST_F(GpuDoctor, TheDiagnosisNamesTheGpuAndItsLibraries) {
     for (const auto& [heading, facts] : diagnosis.sections) {
         for (const auto& [what, found] : facts) {
             EXPECT_FALSE(found.empty()) << what;
-            all += what + " " + found + "\n";
+            all += what;
+            all += found;
         }
     }
     EXPECT_NE(all.find(device().info().description), std::string::npos) << all;

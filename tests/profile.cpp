@@ -37,7 +37,7 @@ Measurement timed(const std::string& variant, Family family, double seconds) {
                   .registers = 40,
                   .static_shared = 16,
                   .dynamic_shared = 512},
-                 {.name = "b", .launches = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}}};
+                 {.name = "b", .launches = 1, .grid = {1, 1, 1}, .block = {32, 1, 1}, .registers = {}}};
     m.seconds = {seconds, seconds * 1.5, seconds * 0.75};
     m.host_seconds = {1e-3, 2e-3, 3e-3};
     m.timer = "graph_events";
@@ -147,7 +147,7 @@ TEST(Profile, IsGoogleBenchmarksSchema) {
     const Json file = Json::parse(to_json(sample_profile()));
     EXPECT_EQ(file["context"]["library_build_type"].get<std::string>().size() > 0, true);
     EXPECT_EQ(file["context"]["who"], "me");
-    ASSERT_EQ(file["benchmarks"].size(), 3U + 3U + 4U);
+    ASSERT_EQ(file["benchmarks"].size(), 3U + 3U + 5U);
     const Json& entry = file["benchmarks"][4];
     EXPECT_EQ(entry["name"], "fused/2x3x4x64/bf16/cold/threads:64");
     EXPECT_EQ(entry["run_name"], entry["name"]);
@@ -232,6 +232,13 @@ TEST(Profile, DamageIsSaidWithItsPlace) {
     says(changed([](Json& f) { f["benchmarks"][0]["batch"] = -1; }), "'batch' is one of four extents");
     says(changed([](Json& f) { f["benchmarks"][0]["batch"] = 1e30; }), "'batch' is not a whole number");
     says(changed([](Json& f) { f["benchmarks"][0]["launches"] = "one"; }), "'launches' is not a number");
+    says(changed([](Json& f) { f["benchmarks"][0]["kernels"] = 3; }), "'kernels' is not a list");
+    says(changed([](Json& f) {
+             f["benchmarks"][0]["kernels"][1]["grid"] = {1, 2};
+         }),
+         "'kernels'[1]: 'grid' is not a list of three numbers");
+    says(changed([](Json& f) { f["benchmarks"][0]["kernels"][0]["registers"] = "few"; }),
+         "'kernels'[0]: 'registers' is not a whole number");
     says(changed([](Json& f) { f["benchmarks"][0].erase("declared_launches"); }), "'declared_launches' is missing");
     says(changed([](Json& f) { f["benchmarks"][0]["variant"] = "other"; }), "'name' is not what its variant");
     says(changed([](Json& f) { f["benchmarks"][1] = 5; }), "p.json, benchmarks[1] is not a JSON object");
@@ -253,7 +260,7 @@ TEST(ReadProfile, RefusesWhatIsNoFile) {
     std::filesystem::resize_file(path, (std::uintmax_t{1} << 30U) + 1);
     EXPECT_THROW(read_profile(path), InputError);
     std::ofstream(path) << to_json(sample_profile());
-    EXPECT_EQ(read_profile(path).measurements.size(), 6U);
+    EXPECT_EQ(read_profile(path).measurements.size(), 7U);
     std::filesystem::remove(path);
 }
 

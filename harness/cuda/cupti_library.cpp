@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 
 #include <filesystem>
 #include <system_error>
@@ -96,11 +97,10 @@ std::string bind_metrics(void* handle, CuptiLibrary& library) {
     return resolve.missing();
 }
 
-// The file that a loaded function came from; empty where the loader does not tell.
-template <class Function>
-std::string file_of(Function function) {
-    Dl_info info = {};
-    return dladdr(reinterpret_cast<void*>(function), &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+// The file of an opened library, or what it was opened by where the loader does not tell.
+std::string file_of(void* handle, const std::string& name) {
+    const link_map* map = nullptr;
+    return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr && *map->l_name != '\0' ? map->l_name : name;
 }
 
 // CUPTI opens libnvperf_host.so by its bare name, which finds one that is loaded already: so the one beside CUPTI is
@@ -112,8 +112,8 @@ std::string open_metrics_library(const std::string& cupti) {
     for (const std::filesystem::path& file :
          {as_opened.parent_path() / metrics_library, resolved.parent_path() / metrics_library,
           std::filesystem::path(metrics_library)}) {
-        if (dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL) != nullptr) {
-            return file.string();
+        if (void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL); handle != nullptr) {
+            return file_of(handle, file.string());
         }
     }
     return {};
@@ -147,8 +147,7 @@ CuptiLibrary open_library() {
             continue;
         }
         library.failure = bind_activity(handle, library);
-        const std::string file = file_of(library.get_version);
-        library.path = file.empty() ? name : file;
+        library.path = file_of(handle, name);
         if (library.failure.empty()) {
             open_metrics(handle, library);
             return library;

@@ -14,8 +14,8 @@ namespace qkprof::cuda {
 
 class MetricSet {
   public:
-    // `chip` as CUPTI calls it ("GH100"); `availability` as RangeProfiler has it, empty without a GPU. Throws InputError
-    // for a name that the chip does not have, with the nearest; CannotMeasure where CUPTI cannot be used.
+    // `chip` as CUPTI calls it ("GH100"); `availability` as RangeProfiler has it, empty without a GPU. Throws
+    // InputError for a name that the chip does not have, with the nearest; CannotMeasure where CUPTI cannot be used.
     MetricSet(const std::string& chip, std::vector<std::string> names, std::vector<std::uint8_t> availability = {});
 
     const std::vector<std::string>& names() const { return names_; }
