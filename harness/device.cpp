@@ -18,7 +18,9 @@ namespace {
 #ifdef QKPROF_WITH_CUDA
 std::unique_ptr<Device> open_gpu(int ordinal) { return open_cuda_device(ordinal); }
 #else
-std::unique_ptr<Device> open_gpu(int /*ordinal*/) { throw CannotMeasure(discover_gpus().no_gpu_reason + "."); }
+std::unique_ptr<Device> open_gpu(int /*ordinal*/) {
+    throw CannotMeasure(fmt::format("No GPU can be opened: {}.", discover_gpus().no_gpu_reason));
+}
 #endif
 
 }  // namespace

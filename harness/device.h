@@ -63,6 +63,9 @@ class Workload {
     }
     // Throws CannotMeasure on a device without a clock.
     virtual std::unique_ptr<Timing> timing(const Variant& variant, const Parameters& parameters, CacheState state) = 0;
+    // One call in this state, alone in the NVTX range <variant>.<state>, for a profiler that watches from outside;
+    // nothing is counted. Throws CannotMeasure where no profiler can watch, and LaunchError.
+    virtual void trace(const Variant& variant, const Parameters& parameters, CacheState state) = 0;
 };
 
 class Device {

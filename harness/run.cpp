@@ -13,26 +13,6 @@ namespace {
 
 constexpr std::int64_t sector_bytes = 32;
 
-std::string text_of(const Problem& p) {
-    return fmt::format("{}x{}x{}x{} {}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype));
-}
-
-Request request_of(const Candidate& candidate, const Problem& problem, const Device& device) {
-    return {.problem = problem, .parameters = candidate.parameters, .limits = device.info().limits};
-}
-
-// Of the intermediates of all candidates that run the problem: they share one scratch buffer.
-std::int64_t scratch_bytes(const std::vector<Candidate>& candidates, const Problem& problem, const Device& device) {
-    std::int64_t bytes = 0;
-    for (const Candidate& candidate : candidates) {
-        const Request request = request_of(candidate, problem, device);
-        if (candidate.variant->scratch_bytes && candidate.variant->refuses(request).empty()) {
-            bytes = std::max(bytes, candidate.variant->scratch_bytes(request));
-        }
-    }
-    return bytes;
-}
-
 std::vector<Candidate> with_ceilings(std::vector<Candidate> candidates, const Device& device) {
     const auto is_ceiling = [](const Candidate& candidate) { return candidate.variant->family == Family::ceiling; };
     if (device.info().has_clock && std::none_of(candidates.begin(), candidates.end(), is_ceiling)) {
@@ -234,6 +214,25 @@ class ProblemRun {
 };
 
 }  // namespace
+
+std::string text_of(const Problem& p) {
+    return fmt::format("{}x{}x{}x{} {}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype));
+}
+
+Request request_of(const Candidate& candidate, const Problem& problem, const Device& device) {
+    return {.problem = problem, .parameters = candidate.parameters, .limits = device.info().limits};
+}
+
+std::int64_t scratch_bytes(const std::vector<Candidate>& candidates, const Problem& problem, const Device& device) {
+    std::int64_t bytes = 0;
+    for (const Candidate& candidate : candidates) {
+        const Request request = request_of(candidate, problem, device);
+        if (candidate.variant->scratch_bytes && candidate.variant->refuses(request).empty()) {
+            bytes = std::max(bytes, candidate.variant->scratch_bytes(request));
+        }
+    }
+    return bytes;
+}
 
 void check_memory(const Device& device, const Plan& plan) {
     for (const Problem& problem : plan.problems) {

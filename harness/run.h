@@ -26,6 +26,14 @@ struct Observer {
     std::function<bool()> interrupted;                 // asked between steps; true ends the run
 };
 
+// "8x1024x16x128 f32"
+std::string text_of(const Problem& problem);
+
+Request request_of(const Candidate& candidate, const Problem& problem, const Device& device);
+
+// Of the intermediates of all candidates that run the problem: they share one scratch buffer.
+std::int64_t scratch_bytes(const std::vector<Candidate>& candidates, const Problem& problem, const Device& device);
+
 // Throws InputError when a problem does not fit the device's memory.
 void check_memory(const Device& device, const Plan& plan);
 

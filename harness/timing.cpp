@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <map>
@@ -123,11 +124,8 @@ void configure_benchmark(const std::vector<std::string>& flags) {
     static std::vector<std::string> arguments;
     arguments = {"qkprof", "--benchmark_enable_random_interleaving=true"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments) {
-        pointers.push_back(argument.data());
-    }
-    pointers.push_back(nullptr);
+    std::vector<char*> pointers(arguments.size() + 1, nullptr);
+    std::transform(arguments.begin(), arguments.end(), pointers.begin(), [](std::string& a) { return a.data(); });
     auto count = static_cast<int>(arguments.size());
     benchmark::Initialize(&count, pointers.data());
     if (count > 1) {  // it removes what it knows

@@ -57,7 +57,7 @@ QK_KERNEL void fused_tile_bulk_kernel(Arguments a, unsigned tile_rows) {
     const bool turned = alternates<L> && group % 2 == 1;
     const unsigned column[2] = {(turned ? D / 2 : 0) + entry, (turned ? 0 : D / 2) + entry};
     float gamma[2][L::size] = {};
-    if (holds) {
+    if (holds && first_tile < tiles) {
         load_constants(a.gamma + column[0], gamma[0]);
         load_constants(a.gamma + column[1], gamma[1]);
     }
@@ -157,9 +157,10 @@ const Registration registration(
          [](const Request& request) {
              const Problem& p = request.problem;
              const Plan plan = plan_of(request);
-             const std::int64_t warps = plan.blocks * (request.parameter("threads") / 32);
-             const std::int64_t tensor = piecewise_bytes(p, divide_up(p.rows(), plan.tile_rows));
-             // Every warp asks for gamma once, and for the tables of the rows that it handles at once.
+             const std::int64_t tiles = divide_up(p.rows(), plan.tile_rows);
+             const std::int64_t warps = std::min(tiles, plan.blocks * (request.parameter("threads") / 32));
+             const std::int64_t tensor = piecewise_bytes(p, tiles);
+             // Every warp that has a tile asks for gamma once, and for the tables of the rows that it handles at once.
              const std::int64_t constants =
                  (warps * plan.gamma_accesses + positions_touched(p, plan.rows_per_warp) * plan.table_accesses) *
                  p.gamma_bytes();

@@ -158,8 +158,8 @@ struct Paired {
         constexpr int piece = size < 4 ? size : 4;
         for (int c = 0; c < count; ++c) {
             for (int i = 0; i < size; i += piece) {
-                unpack(load<Hint>(reinterpret_cast<const Vector<float, piece>*>(row + column(c) + i)),
-                       values + c * size + i);
+                unpack(load<Hint>(reinterpret_cast<const Vector<float, piece>*>(row + column(c) + i)), values);
+                values += piece;
             }
         }
     }

@@ -29,9 +29,9 @@ class Cli : public testing::Test {
   protected:
     Cli() {
         std::string pattern = (fs::temp_directory_path() / "qkprof-XXXXXX").string();
-        folder = mkdtemp(pattern.data());
+        folder_ = mkdtemp(pattern.data());
     }
-    ~Cli() override { fs::remove_all(folder); }
+    ~Cli() override { fs::remove_all(folder_); }
 
     static std::string content(const fs::path& path) {
         std::ifstream stream(path);
@@ -39,9 +39,9 @@ class Cli : public testing::Test {
     }
 
     Result qkprof(const std::string& arguments) const {
-        const fs::path out = folder / "stdout";
-        const fs::path err = folder / "stderr";
-        const std::string command = "cd " + folder.string() + " && " QKPROF_PROGRAM " " + arguments + " >" +
+        const fs::path out = folder_ / "stdout";
+        const fs::path err = folder_ / "stderr";
+        const std::string command = "cd " + folder_.string() + " && " QKPROF_PROGRAM " " + arguments + " >" +
                                     out.string() + " 2>" + err.string();
         const int status = std::system(command.c_str());
         Result result = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
@@ -59,11 +59,11 @@ class Cli : public testing::Test {
         EXPECT_NE(r.err.find(sentence), std::string::npos) << r.err;
         EXPECT_EQ(r.err.rfind("qkprof: ", 0), 0U) << r.err;
         EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
-        EXPECT_TRUE(fs::is_empty(folder));
+        EXPECT_TRUE(fs::is_empty(folder_));
     }
 
     static constexpr const char* small = "run --device emulated --shapes 1x2x2x64 --variants fused_register ";
-    fs::path folder;
+    fs::path folder_;
 };
 
 TEST_F(Cli, HelpAndVersion) {
@@ -119,12 +119,12 @@ TEST_F(Cli, ARunOnTheEmulatedDevicePassesAndKeepsAProfile) {
     const Result r = qkprof(std::string(small) + "--dtypes f32,bf16 --out p.json");
     EXPECT_EQ(r.exit_code, 0) << r.err;
     EXPECT_NE(r.out.find("1x2x2x64 bf16"), std::string::npos);
-    const Profile profile = read_profile(folder / "p.json");
+    const Profile profile = read_profile(folder_ / "p.json");
     EXPECT_TRUE(profile.environment.complete);
     ASSERT_EQ(profile.measurements.size(), 4U);
     EXPECT_EQ(profile.measurements[3].name(), "fused_register/1x2x2x64/bf16/warm");
     EXPECT_EQ(profile.measurements[3].counters.at("launches").value, 1.0);
-    EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
 }
 
 TEST_F(Cli, TheEmulatedDeviceCountsTheSameOnEveryRun) {
@@ -178,25 +178,44 @@ TEST_F(Cli, TheDoctorSaysWhatCanBeDoneWithoutAGpu) {
     EXPECT_EQ(qkprof("doctor --device cuda:7").exit_code, 4);
 }
 
+TEST_F(Cli, ATraceNeedsAGpu) {
+    const Result r = qkprof("trace --device emulated --shapes 1x2x2x64");
+    EXPECT_EQ(r.exit_code, 4);
+    EXPECT_EQ(r.out, "");
+    EXPECT_EQ(r.err.rfind("qkprof: There is nothing to trace on the emulated device", 0), 0U) << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_EQ(qkprof("trace --device cuda:1000").exit_code, 4);
+    EXPECT_NE(qkprof("trace --help").out.find("--sweep"), std::string::npos);
+}
+
+TEST_F(Cli, ATraceOfWhatANameCannotTellIsBadInput) {
+    const std::string trace = "trace --device emulated --variants fused_register ";
+    expect_refused(trace + "--shapes 1x2x2x64,1x4x2x64", "these are 2: 1x2x2x64 f32 and 1x4x2x64 f32.");
+    expect_refused(trace + "--sweep threads=64,128", "sweep one value at a time");
+    expect_refused(trace + "--variant copy", "Did you mean --variants?");
+    expect_refused(trace + "--samples 3", "qkprof trace has no option --samples");
+    expect_refused(trace + "--dtypes f8", "there is no 'f8'");
+}
+
 TEST_F(Cli, OneInterruptLeavesAValidProfile) {
     const pid_t child = fork();
     if (child == 0) {
-        if (std::freopen((folder / "log").c_str(), "w", stdout) == nullptr || dup2(1, 2) < 0) {
+        if (std::freopen((folder_ / "log").c_str(), "w", stdout) == nullptr || dup2(1, 2) < 0) {
             _exit(99);
         }
         execl(QKPROF_PROGRAM, "qkprof", "run", "--device", "emulated", "--shapes", "64x256x16x128", "--out",
-              (folder / "p.json").c_str(), "--progress", static_cast<char*>(nullptr));
+              (folder_ / "p.json").c_str(), "--progress", static_cast<char*>(nullptr));
         _exit(99);
     }
-    while (content(folder / "log").find("count") == std::string::npos) {  // one variant is verified: it is under way
+    while (content(folder_ / "log").find("count") == std::string::npos) {  // one variant is verified: it is under way
         usleep(20000);
     }
     kill(child, SIGINT);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 3) << content(folder / "log");
-    const Profile profile = read_profile(folder / "p.json");
+    EXPECT_EQ(WEXITSTATUS(status), 3) << content(folder_ / "log");
+    const Profile profile = read_profile(folder_ / "p.json");
     EXPECT_FALSE(profile.environment.complete);
     EXPECT_GE(profile.measurements.size(), 1U);
 }

@@ -44,7 +44,8 @@ class FakeDevice : public Device {
         info_.id = "fake";
         info_.description = "a device of the tests";
         info_.backend = Backend::emulated;
-        info_.limits = {.multiprocessors = 4, .shared_bytes_per_block = 228 * 1024, .persisting_l2_bytes = 1 << 20};
+        info_.limits = {
+            .multiprocessors = 4, .shared_bytes_per_block = std::int64_t{228} << 10, .persisting_l2_bytes = 1 << 20};
         info_.l2_bytes = 1 << 20;
         info_.memory_bytes = std::int64_t{1} << 40;
         info_.has_clock = true;
@@ -61,6 +62,7 @@ class FakeDevice : public Device {
         return sample_of((variant.family == Family::ceiling ? 8e-6 : 1e-5) * (state == CacheState::cold ? 2 : 1) +
                          1e-9 * number);
     };
+    std::function<void(const Variant&, CacheState)> trace = [](const Variant&, CacheState) {};
 
     // May throw, for a problem that cannot be loaded and a call that cannot be timed.
     std::function<void(const Problem&)> prepare_load = [](const Problem&) {};
@@ -118,6 +120,9 @@ class FakeDevice : public Device {
                                        CacheState state) override {
             device_.prepare_timing(variant, state);
             return std::make_unique<FakeTiming>(device_, variant, state);
+        }
+        void trace(const Variant& variant, const Parameters& /*parameters*/, CacheState state) override {
+            device_.trace(variant, state);
         }
 
       private:

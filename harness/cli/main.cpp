@@ -20,7 +20,7 @@ CLI::Option* text_option(CLI::App& command, const std::string& name, std::string
 }
 
 std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix) {
-    const std::vector<std::string> words = command.remaining();
+    std::vector<std::string> words = command.remaining();
     for (const std::string& word : words) {
         if (!prefix.empty() && word.starts_with(prefix)) {
             continue;
@@ -75,6 +75,7 @@ int run_command(int argc, char** argv) {
     app.require_subcommand(0, 1);
     Action chosen;
     add_run(app, chosen);
+    add_trace(app, chosen);
     add_list(app, chosen);
     add_doctor(app, chosen);
     try {
@@ -90,7 +91,7 @@ int run_command(int argc, char** argv) {
         if (words.empty()) {
             return fail(Exit::bad_input, "Name a command, such as run; qkprof --help describes them.");
         }
-        const std::vector<std::string> commands = {"run", "list", "doctor"};
+        const std::vector<std::string> commands = {"run", "trace", "list", "doctor"};
         return fail(Exit::bad_input,
                     fmt::format("There is no command '{}'.{}", words.front(), suggestion(words.front(), commands)));
     }

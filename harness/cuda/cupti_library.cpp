@@ -50,6 +50,7 @@ std::string bind_activity(void* handle, CuptiLibrary& library) {
     Resolver resolve(handle);
     CuptiLibrary::Activity& activity = library.activity;
     resolve("cuptiGetVersion", library.get_version)("cuptiGetErrorMessage", library.get_error_message);
+    resolve("cuptiSubscribe", library.subscribe)("cuptiUnsubscribe", library.unsubscribe);
     resolve("cuptiFinalize", library.finalize);
     resolve("cuptiActivityRegisterCallbacks", activity.register_callbacks);
     resolve("cuptiActivityEnable", activity.enable)("cuptiActivityDisable", activity.disable);

@@ -15,9 +15,9 @@ namespace qkprof::cuda {
 class GraphTiming final : public Timing {
   public:
     // `enqueue` puts one call into the context's stream; it is not needed after the constructor, the call's buffers
-    // are. `persisting_bytes` of L2 are set aside during each sample. Throws CannotMeasure when the call enqueues
-    // nothing.
-    GraphTiming(const Context& context, CacheState state, std::int64_t persisting_bytes,
+    // are. The timed replays are in the NVTX range `range`. `persisting_bytes` of L2 are set aside during each sample.
+    // Throws CannotMeasure when the call enqueues nothing.
+    GraphTiming(const Context& context, std::string range, CacheState state, std::int64_t persisting_bytes,
                 const std::function<void()>& enqueue);
     Sample sample() override;
     const char* timer() const override { return "graph_events"; }
@@ -31,6 +31,7 @@ class GraphTiming final : public Timing {
     double replay(const GraphExec& graph) const;
 
     const Context& context_;
+    std::string range_;
     CacheState state_;
     std::int64_t persisting_bytes_;
     Event start_ = make_event();

@@ -66,7 +66,7 @@ class RangeProfiler {
     // By range, the values in the order of the metrics' names; a value that the hardware did not give is not finite.
     using Values = std::map<std::string, std::vector<double>>;
 
-    // Calls `work` once a pass. It must measure the same ranges, at most `most_ranges`, in the same order in every
+    // At most once a session: a second set of metrics in the same session crashes CUPTI 13.0. Calls `work` once a pass. It must measure the same ranges, at most `most_ranges`, in the same order in every
     // pass. Throws CannotMeasure where CUPTI fails or has dropped a range; what `work` throws passes through.
     Values collect(MetricSet& metrics, std::size_t most_ranges, const std::function<void(const Measure&)>& work);
 
@@ -79,6 +79,9 @@ class RangeProfiler {
     CUpti_RangeProfiler_Object* profiler_ = nullptr;
     std::string chip_;
     std::vector<std::uint8_t> availability_;
+    // CUPTI goes on using both until the session ends.
+    std::vector<std::uint8_t> configuration_;
+    std::vector<std::uint8_t> data_;
 };
 
 }  // namespace qkprof::cuda

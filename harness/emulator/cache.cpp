@@ -99,8 +99,9 @@ SectoredCache::Line& CacheModel::l2_line(std::uint64_t line, Path path) {
     SectoredCache::Line evicted;
     SectoredCache::Line& taken = l2_.take(line, priority, evicted);
     // Written sectors go to DRAM, those of which a part is missing after the rest is read.
-    traffic_.dram_write_bytes += sector_bytes * std::popcount(evicted.dirty);
-    traffic_.dram_read_bytes += sector_bytes * std::popcount(evicted.dirty & ~whole_sectors(evicted.pairs));
+    traffic_.dram_write_bytes += std::int64_t{sector_bytes} * std::popcount(evicted.dirty);
+    traffic_.dram_read_bytes +=
+        std::int64_t{sector_bytes} * std::popcount(evicted.dirty & ~whole_sectors(evicted.pairs));
     return taken;
 }
 
@@ -108,7 +109,7 @@ void CacheModel::l2_read(std::uint64_t line, std::uint32_t sectors, Path path) {
     traffic_.l2_read_sectors += std::popcount(sectors);
     SectoredCache::Line& here = l2_line(line, path);
     const std::uint32_t missing = sectors & ~whole_sectors(here.pairs);
-    traffic_.dram_read_bytes += sector_bytes * std::popcount(missing);
+    traffic_.dram_read_bytes += std::int64_t{sector_bytes} * std::popcount(missing);
     here.pairs |= pairs_of(missing);
 }
 

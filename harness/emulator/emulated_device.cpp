@@ -43,6 +43,13 @@ class EmulatedWorkload : public Workload {
         throw CannotMeasure("The emulated device has no clock: it counts what a kernel asks for and measures no time.");
     }
 
+    void trace(const Variant&, const Parameters&, CacheState) override {
+        throw CannotMeasure(
+            "There is nothing to trace on the emulated device: Nsight Compute and Nsight Systems see what runs on a "
+            "GPU. "
+            "qkprof run counts here what its kernels do.");
+    }
+
   private:
     // Of one call.
     struct Counted {
