@@ -1,5 +1,6 @@
 #include "profile.h"
 
+#include "date.h"
 #include "version.h"
 
 #include <fmt/format.h>
@@ -13,17 +14,6 @@
 
 namespace qkprof {
 namespace {
-
-std::string now() {
-    const std::time_t seconds = std::time(nullptr);
-    std::tm local = {};
-    localtime_r(&seconds, &local);
-    std::array<char, 32> text = {};
-    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S%z", &local);
-    const std::string_view date = text.data();
-    const std::size_t minutes = date.size() - 2;  // +0100 -> +01:00
-    return fmt::format("{}:{}", date.substr(0, minutes), date.substr(minutes));
-}
 
 std::string host_name() {
     std::array<char, 256> name = {};
@@ -42,7 +32,7 @@ double quantile(const std::vector<double>& sorted, double fraction) {
 
 Environment environment_of(const DeviceInfo& device, std::string executable) {
     Environment environment;
-    environment.date = now();
+    environment.date = date_now();
     environment.host_name = host_name();
     environment.executable = std::move(executable);
     environment.processors = static_cast<int>(std::thread::hardware_concurrency());

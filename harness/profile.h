@@ -26,6 +26,8 @@ struct Environment {
     std::string commit;      // that qkprof was built from; "unknown" outside a git repository
     bool complete = false;   // false while the run goes on, and for ever when it was interrupted
     DeviceInfo device;
+    std::string warm_up;  // what was done to the clocks before the times of each problem; empty: nothing
+    Calibration calibration;
     std::vector<std::pair<std::string, std::string>> further;  // --benchmark_context
 };
 

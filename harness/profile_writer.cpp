@@ -145,12 +145,29 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofli
     return entry;
 }
 
+// One sample; `of_all` with those that were throttled.
+Json sample_entry(const Measurement& m, std::size_t repetition, std::size_t of_all, double seconds,
+                  double host_seconds) {
+    return {{"name", m.name()},
+            {"run_name", m.name()},
+            {"run_type", "iteration"},
+            {"repetitions", of_all},
+            {"repetition_index", repetition},
+            {"threads", 1},
+            {"iterations", 1},
+            {"real_time", number(seconds * 1e6)},
+            {"cpu_time", number(host_seconds * 1e6)},
+            {"time_unit", "us"},
+            {"timer", m.timer}};
+}
+
 // Entries without a time are aggregates and have no unit: so Google Benchmark's compare.py leaves them out instead of
 // computing with null.
 void add_entries(Json& entries, const Measurement& m, const CopyFractions& fractions, const Roofline& roofline) {
     const std::string name = m.name();
     const Json facts = facts_of(m, fractions, roofline);
-    if (m.seconds.empty()) {
+    const std::size_t samples = m.seconds.size() + m.throttled.size();
+    if (samples == 0) {
         Json entry = {{"name", name},        {"run_name", name}, {"run_type", "aggregate"},
                       {"repetitions", 0},    {"threads", 1},     {"aggregate_name", "untimed"},
                       {"real_time", nullptr}};
@@ -159,18 +176,22 @@ void add_entries(Json& entries, const Measurement& m, const CopyFractions& fract
         entries.push_back(std::move(entry));
         return;
     }
-    for (std::size_t i = 0; i < m.seconds.size(); ++i) {
-        Json entry = {{"name", name},
-                      {"run_name", name},
-                      {"run_type", "iteration"},
-                      {"repetitions", m.seconds.size()},
-                      {"repetition_index", i},
-                      {"threads", 1},
-                      {"iterations", 1},
-                      {"real_time", number(m.seconds[i] * 1e6)},
-                      {"cpu_time", number(m.host_seconds.at(i) * 1e6)},
-                      {"time_unit", "us"},
-                      {"timer", m.timer}};
+    auto throttled = m.throttled.begin();
+    std::size_t usable = 0;
+    for (std::size_t i = 0; i < samples; ++i) {
+        Json entry;
+        if (throttled != m.throttled.end() && (throttled->repetition == i || usable == m.seconds.size())) {
+            entry = sample_entry(m, i, samples, throttled->seconds, throttled->host_seconds);
+            entry["throttled"] = true;
+            entry["throttle_reasons"] = throttled->reasons;
+            ++throttled;
+        } else {
+            entry = sample_entry(m, i, samples, m.seconds[usable], m.host_seconds.at(usable));
+            ++usable;
+        }
+        if (m.seconds.empty()) {
+            entry["real_time_reason"] = m.no_time_reason;
+        }
         entry.update(facts);
         entries.push_back(std::move(entry));
     }
@@ -185,6 +206,26 @@ Json ceilings_of(const Roofline& roofline) {
         ceilings[key + (ceiling->rate ? "_from" : "_reason")] = ceiling->rate ? ceiling->source : ceiling->reason;
     }
     return ceilings;
+}
+
+Json calibration_of(const Calibration& calibration) {
+    Json rows = Json::array();
+    for (const CalibrationRow& row : calibration.rows) {
+        Json entry = {{"what", row.what},
+                      {"counter", row.counter},
+                      {"expected", counter_value(row.expected)},
+                      {"allowed", counter_value(row.allowed)},
+                      {"read", row.read ? counter_value(*row.read) : Json(nullptr)},
+                      {"verdict", name_of(agreement_of(row))}};
+        if (!row.read) {
+            entry["read_reason"] = row.reason;
+        }
+        rows.push_back(std::move(entry));
+    }
+    if (!calibration.failure.empty()) {
+        return {{"failure", calibration.failure}};
+    }
+    return {{"date", calibration.date}, {"seconds", calibration.seconds}, {"rows", std::move(rows)}};
 }
 
 Json context_of(const Environment& e, const Roofline& roofline) {
@@ -213,6 +254,10 @@ Json context_of(const Environment& e, const Roofline& roofline) {
                          {"persisting_l2_bytes", d.limits.persisting_l2_bytes},
                          {"facts", facts}};
     context["ceilings"] = ceilings_of(roofline);
+    context["calibration"] = calibration_of(e.calibration);
+    if (!e.warm_up.empty()) {
+        context["warm_up"] = e.warm_up;
+    }
     for (const auto& [name, value] : e.further) {
         context.emplace(name, value);  // never over one of the above
     }

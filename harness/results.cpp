@@ -64,6 +64,9 @@ class ResultsTable {
         if (modelled_) {
             table_.notes.emplace_back("~ modelled, not counted");
         }
+        for (const std::string& fault : faults_of(profile_.environment.calibration)) {
+            table_.notes.push_back("calibration: " + fault);
+        }
         if (!profile_.environment.complete) {
             table_.notes.emplace_back("interrupted: this is what was measured until then");
         }
@@ -97,6 +100,14 @@ class ResultsTable {
             }
             for (const std::string& sentence : roofline_.errors_of(m)) {
                 once(sentence);
+            }
+            if (!m.throttled.empty()) {
+                std::set<std::string> reasons;
+                for (const ThrottledSample& sample : m.throttled) {
+                    reasons.insert(sample.reasons.begin(), sample.reasons.end());
+                }
+                once(fmt::format("{} {}: {} of {} samples throttled ({}), left out", variant_text(m), name_of(m.state),
+                                 m.throttled.size(), m.throttled.size() + m.seconds.size(), fmt::join(reasons, ", ")));
             }
         }
         table_.sections.push_back(std::move(section));

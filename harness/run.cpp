@@ -193,10 +193,13 @@ class ProblemRun {
         if (jobs.empty()) {
             return;
         }
+        progress("warm up");
+        profile_.environment.warm_up = device_.warm_up();
         progress(fmt::format("time {} calls, {} samples each", jobs.size(), plan_.samples));
         run_timing(jobs, plan_.samples, observer_.interrupted);
         for (const TimingJob& job : jobs) {
-            if (job.measurement.seconds.empty() && !observer_.interrupted()) {
+            const Measurement& m = job.measurement;
+            if (m.seconds.empty() && m.throttled.empty() && !observer_.interrupted()) {
                 job.measurement.no_time_reason = "--benchmark_filter leaves it out";
             }
         }
@@ -250,6 +253,8 @@ void check_memory(const Device& device, const Plan& plan) {
 void run(Device& device, Plan plan, Profile& profile, const Observer& observer) {
     plan.candidates = with_ceilings(std::move(plan.candidates), device);
     check_memory(device, plan);
+    observer.progress("calibrate");
+    profile.environment.calibration = device.calibrate();
     for (std::size_t i = 0; i < plan.problems.size() && !observer.interrupted(); ++i) {
         const std::string place = fmt::format("[{}/{}] {}", i + 1, plan.problems.size(), text_of(plan.problems[i]));
         ProblemRun(device, plan, plan.problems[i], place, profile, observer).run();

@@ -1,4 +1,5 @@
 // The program from outside: exit codes, messages, files. On the emulated device, so on any machine.
+#include "device.h"
 #include "profile.h"
 
 #include <gtest/gtest.h>
@@ -77,6 +78,9 @@ TEST_F(Cli, BadInputIsOneSentence) {
     expect_refused("", "Name a command");
     expect_refused("rnu", "There is no command 'rnu'. Did you mean 'run'?");
     expect_refused("--bogus", "There is no command '--bogus'.");
+    expect_refused("doctor --device emulated", "The doctor examines a GPU");
+    expect_refused("doctor --device cuda:x", "The number of the GPU");
+    expect_refused("doctor --format xml", "xml");
     expect_refused("list bogus", "There is no list of 'bogus'.");
     expect_refused("list variants --format yaml", "There is no format 'yaml'.");
     expect_refused(run + "--shape 1x1x1x64", "Did you mean --shapes?");
@@ -170,6 +174,19 @@ TEST_F(Cli, NothingButRefusalsIsInconclusive) {
 TEST_F(Cli, AnEmptyProblemPasses) {
     EXPECT_EQ(qkprof("run --device emulated --shapes 0x4x2x64,2x0x2x64,2x4x0x64 --variants fused_register").exit_code,
               0);
+}
+
+TEST_F(Cli, TheDoctorSaysWhatCanBeDoneWithoutAGpu) {
+    if (!discover_gpus().gpus.empty()) {
+        GTEST_SKIP() << "this machine has a GPU: gpu_doctor examines it";
+    }
+    for (const char* format : {"table", "markdown", "csv", "json"}) {
+        const Result r = qkprof(std::string("doctor --format ") + format);
+        EXPECT_EQ(r.exit_code, 4) << format;
+        EXPECT_NE((r.out + r.err).find("cuda:0 cannot be opened: "), std::string::npos) << r.out << r.err;
+        EXPECT_NE((r.out + r.err).find("qkprof run --device emulated"), std::string::npos) << r.out << r.err;
+    }
+    EXPECT_EQ(qkprof("doctor --device cuda:7").exit_code, 4);
 }
 
 TEST_F(Cli, ATraceNeedsAGpu) {

@@ -22,6 +22,15 @@ inline Counters as_declared(const Declaration& declaration) {
             {"dram_read_bytes", {.value = {}, .source = Source::counted, .reason = "the fake has no DRAM"}}};
 }
 
+// At full clocks.
+inline Sample sample_of(double seconds) {
+    return {.seconds = seconds,
+            .sm_mhz = 1980,
+            .memory_mhz = 3201,
+            .throttle_reasons = std::vector<std::string>(),
+            .failure = {}};
+}
+
 inline Verification correct_result() {
     Verification verification;
     verification.correct = true;
@@ -40,6 +49,7 @@ class FakeDevice : public Device {
         info_.l2_bytes = 1 << 20;
         info_.memory_bytes = std::int64_t{1} << 40;
         info_.has_clock = true;
+        calibration_.failure = "The fake device has nothing to calibrate.";
         info_.facts = {{"clocks", "as the test likes"}};
     }
 
@@ -47,9 +57,10 @@ class FakeDevice : public Device {
     std::function<Verification(const Variant&)> verify = [](const Variant&) { return correct_result(); };
     std::function<Counters(const Variant&, const Declaration&)> count =
         [](const Variant&, const Declaration& declaration) { return as_declared(declaration); };
-    std::function<double(const Variant&, CacheState, int)> sample = [](const Variant& variant, CacheState state,
+    std::function<Sample(const Variant&, CacheState, int)> sample = [](const Variant& variant, CacheState state,
                                                                        int number) {
-        return (variant.family == Family::ceiling ? 8e-6 : 1e-5) * (state == CacheState::cold ? 2 : 1) + 1e-9 * number;
+        return sample_of((variant.family == Family::ceiling ? 8e-6 : 1e-5) * (state == CacheState::cold ? 2 : 1) +
+                         1e-9 * number);
     };
     std::function<void(const Variant&, CacheState)> trace = [](const Variant&, CacheState) {};
 
@@ -64,6 +75,8 @@ class FakeDevice : public Device {
     }
     const DeviceInfo& info() const override { return info_; }
     DeviceInfo& info() { return info_; }
+    const Calibration& calibrate() override { return calibration_; }
+    Calibration& calibration() { return calibration_; }
     std::unique_ptr<Workload> load(const Problem& problem, std::int64_t /*scratch_bytes*/) override {
         prepare_load(problem);
         return std::make_unique<FakeWorkload>(*this, problem);
@@ -77,7 +90,7 @@ class FakeDevice : public Device {
       public:
         FakeTiming(const FakeDevice& device, const Variant& variant, CacheState state)
             : device_(device), variant_(variant), state_(state) {}
-        double sample() override { return device_.sample(variant_, state_, number_++); }
+        Sample sample() override { return device_.sample(variant_, state_, number_++); }
         const char* timer() const override { return "graph_events"; }
 
       private:
@@ -118,6 +131,7 @@ class FakeDevice : public Device {
     };
 
     DeviceInfo info_;
+    Calibration calibration_;
 };
 
 // A variant that declares one launch and the compulsory bytes; `refusal` is its reason to refuse everything, if any.

@@ -150,7 +150,7 @@ TEST_F(Run, AnEmptyProblemIsNotTimed) {
 TEST_F(Run, AnInterruptedRunKeepsWhatItHasAndSaysSo) {
     device_.sample = [this](const Variant&, CacheState, int number) {
         stop_ = number == 2;
-        return 1e-5;
+        return sample_of(1e-5);
     };
     go();
     EXPECT_FALSE(profile_.environment.complete);
@@ -169,7 +169,7 @@ TEST_F(Run, AFailureWhileTimingKeepsTheSamplesBeforeIt) {
         if (++taken == 13) {
             throw CannotMeasure("The GPU fell off the bus.");
         }
-        return 1e-5;
+        return sample_of(1e-5);
     };
     EXPECT_THROW(go(), CannotMeasure);
     std::size_t samples = 0;

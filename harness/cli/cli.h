@@ -14,6 +14,7 @@ namespace qkprof::cli {
 // What the parsed command does; the exit code.
 using Action = std::function<Exit()>;
 
+void add_doctor(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 void add_trace(CLI::App& app, Action& chosen);

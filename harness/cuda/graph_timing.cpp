@@ -79,8 +79,14 @@ double GraphTiming::replay(const GraphExec& graph) const {
     return static_cast<double>(milliseconds) * 1e-3;
 }
 
-double GraphTiming::sample() {
+Sample GraphTiming::sample() {
     context_.use();
+    const ClockReading before = context_.monitor().read();
+    const double seconds = seconds_per_call();
+    return sample_between(before, seconds, context_.monitor().read());
+}
+
+double GraphTiming::seconds_per_call() const {
     if (state_ == CacheState::warm) {
         const L2SetAside set_aside(persisting_bytes_);
         replay(graph_);  // other samples ran in between: the graph's own nodes must be warm too, not only the buffers

@@ -19,12 +19,14 @@ class GraphTiming final : public Timing {
     // Throws CannotMeasure when the call enqueues nothing.
     GraphTiming(const Context& context, std::string range, CacheState state, std::int64_t persisting_bytes,
                 const std::function<void()>& enqueue);
-    double sample() override;
+    Sample sample() override;
     const char* timer() const override { return "graph_events"; }
 
   private:
     // The graph of `calls` timed calls.
     GraphExec record(int calls, const std::function<void()>& enqueue) const;
+    // Seconds per call, from the replays that make one sample.
+    double seconds_per_call() const;
     // Seconds between the events of one replay.
     double replay(const GraphExec& graph) const;
 
