@@ -40,6 +40,7 @@ struct Metric {
     const char* name;
     const char* unit;
     const char* meaning;
+    bool derived = false;  // from the others: computed anew from a profile that is read, and never read from it
 };
 const std::vector<Metric>& metrics();
 // Whether it is one of them; any other counter was asked for by the name that the device gives it.
@@ -124,5 +125,8 @@ struct Measurement {
     // <variant>/<BxSxHxD>/<dtype>/<state>, then /<parameter>:<value> for each that is not the standard.
     std::string name() const;
 };
+
+// Without a value, and with a reason, where the device does not know the counter.
+Counter counter_of(const Measurement& measurement, std::string_view name);
 
 }  // namespace qkprof

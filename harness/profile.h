@@ -42,6 +42,12 @@ struct Profile {
 // The middle sample; the mean of the middle two. `samples` is not empty.
 double median(std::vector<double> samples);
 
+// Half the distance between the quartiles over the median; unknown below 3 samples.
+std::optional<double> relative_spread(std::vector<double> samples);
+
+// The same for measurements that are held against the same ceiling: those of a problem and state.
+std::string ceiling_key(const Measurement& measurement);
+
 // The time of the fastest ceiling on the same problem and state over the time of `measurement`; the reason in the
 // second member where that is unknown.
 class CopyFractions {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fstream>
@@ -152,9 +153,14 @@ Verification read_verification(const Object& entry) {
     return v;
 }
 
-// A counter is what has a source or, where it is unknown, a reason.
+bool is_derived(std::string_view name) {
+    const auto& all = metrics();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Metric& metric) { return metric.derived && metric.name == name; });
+}
+
+// A counter is what has a source or, where it is unknown, a reason, and does not follow from the others.
 Counters read_counters(const Object& entry) {
-    static const std::set<std::string, std::less<>> not_counters = {"real_time", "error_norm", "copy_fraction"};
     Counters counters;
     for (const auto& [key, value] : entry.json().items()) {
         const bool source = key.ends_with("_source");
@@ -162,7 +168,7 @@ Counters read_counters(const Object& entry) {
             continue;
         }
         const std::string name = key.substr(0, key.size() - std::string_view("_source").size());
-        if (not_counters.contains(name)) {
+        if (name == "real_time" || is_derived(name)) {
             continue;
         }
         Counter counter;

@@ -1,6 +1,8 @@
 // Writes a profile as Google Benchmark's JSON.
 #include "profile.h"
 
+#include "roofline.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -58,6 +60,22 @@ void add_verification(Json& entry, const Measurement& m) {
     }
 }
 
+void add_roofline(Json& entry, const Measurement& m, const Roofline& roofline) {
+    for (const auto& [name, number] : roofline.numbers_of(m)) {
+        if (name.ends_with("_floor_bytes")) {
+            entry[name] = counter_value(*number.value);  // nobody counts it: it follows from the problem
+        } else {
+            add_counter(entry, name, number);
+        }
+    }
+    const Bound bound = roofline.bound_of(m);
+    entry["bound_by"] = bound.by.empty() ? Json(nullptr) : Json(bound.by);
+    if (bound.by.empty()) {
+        entry["bound_by_reason"] = bound.fraction.reason;
+    }
+    entry["measurement_errors"] = roofline.errors_of(m);
+}
+
 Json kernel_json(const KernelUse& kernel) {
     return {{"name", kernel.name},
             {"launches", counter_value(kernel.launches)},
@@ -69,7 +87,7 @@ Json kernel_json(const KernelUse& kernel) {
 }
 
 // All of an entry but its time, which differs between the repetitions.
-Json facts_of(const Measurement& m, const CopyFractions& fractions) {
+Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofline& roofline) {
     const Problem& p = m.problem;
     Json entry = {{"variant", m.variant},
                   {"family", name_of(m.family)},
@@ -123,6 +141,7 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions) {
         entry["copy_fraction_reason"] = fraction.reason;
     }
     entry["contradictions"] = m.contradictions;
+    add_roofline(entry, m, roofline);
     return entry;
 }
 
@@ -144,9 +163,9 @@ Json sample_entry(const Measurement& m, std::size_t repetition, std::size_t of_a
 
 // Entries without a time are aggregates and have no unit: so Google Benchmark's compare.py leaves them out instead of
 // computing with null.
-void add_entries(Json& entries, const Measurement& m, const CopyFractions& fractions) {
+void add_entries(Json& entries, const Measurement& m, const CopyFractions& fractions, const Roofline& roofline) {
     const std::string name = m.name();
-    const Json facts = facts_of(m, fractions);
+    const Json facts = facts_of(m, fractions, roofline);
     const std::size_t samples = m.seconds.size() + m.throttled.size();
     if (samples == 0) {
         Json entry = {{"name", name},        {"run_name", name}, {"run_type", "aggregate"},
@@ -198,7 +217,18 @@ Json calibration_of(const Calibration& calibration) {
     return {{"date", calibration.date}, {"seconds", calibration.seconds}, {"rows", std::move(rows)}};
 }
 
-Json context_of(const Environment& e) {
+Json ceilings_of(const Roofline& roofline) {
+    Json ceilings = Json::object();
+    for (const auto& [name, ceiling] : {std::pair{"dram", &roofline.dram()}, std::pair{"l2", &roofline.l2()},
+                                        std::pair{"dram_on_paper", &roofline.dram_on_paper()}}) {
+        const std::string key = fmt::format("{}_bytes_per_second", name);
+        ceilings[key] = ceiling->rate ? number(*ceiling->rate) : Json(nullptr);
+        ceilings[key + (ceiling->rate ? "_from" : "_reason")] = ceiling->rate ? ceiling->source : ceiling->reason;
+    }
+    return ceilings;
+}
+
+Json context_of(const Environment& e, const Roofline& roofline) {
     const DeviceInfo& d = e.device;
     Json facts = Json::object();
     for (const auto& [name, value] : d.facts) {
@@ -227,6 +257,7 @@ Json context_of(const Environment& e) {
     if (!e.warm_up.empty()) {
         context["warm_up"] = e.warm_up;
     }
+    context["ceilings"] = ceilings_of(roofline);
     for (const auto& [name, value] : e.further) {
         context.emplace(name, value);  // never over one of the above
     }
@@ -237,11 +268,12 @@ Json context_of(const Environment& e) {
 
 std::string to_json(const Profile& profile) {
     const CopyFractions fractions(profile.measurements);
+    const Roofline roofline(profile);
     Json entries = Json::array();
     for (const Measurement& measurement : profile.measurements) {
-        add_entries(entries, measurement, fractions);
+        add_entries(entries, measurement, fractions, roofline);
     }
-    const Json whole = {{"context", context_of(profile.environment)}, {"benchmarks", std::move(entries)}};
+    const Json whole = {{"context", context_of(profile.environment, roofline)}, {"benchmarks", std::move(entries)}};
     return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include "roofline.h"
 #include "timing.h"
 
 #include <fmt/format.h>
@@ -290,7 +291,8 @@ Exit verdict_of(const Profile& profile) {
     if (any([](const Measurement& m) { return m.ran() && !m.verification.correct; })) {
         return Exit::wrong_result;
     }
-    if (any([](const Measurement& m) { return !m.contradictions.empty(); })) {
+    const Roofline roofline(profile);
+    if (any([&](const Measurement& m) { return !m.contradictions.empty() || !roofline.errors_of(m).empty(); })) {
         return Exit::failed;
     }
     const bool nothing_known =

@@ -148,6 +148,17 @@ TEST_F(Cli, EveryFormatIsPrinted) {
     }
 }
 
+TEST_F(Cli, LevelsAreASecondTable) {
+    EXPECT_EQ(qkprof(small).out.find("against the floor"), std::string::npos);
+    for (const char* format : {"table", "markdown"}) {
+        const Result r = qkprof(std::string(small) + "--levels --format " + format);
+        EXPECT_EQ(r.exit_code, 0) << r.err;
+        EXPECT_NE(r.out.find("1x2x2x64 f32 against the floor"), std::string::npos) << r.out;
+    }
+    const Result json = qkprof(std::string(small) + "--levels --format json");
+    EXPECT_EQ(parse_profile(json.out, "stdout").measurements.size(), 2U);
+}
+
 TEST_F(Cli, NothingIsSaidOnStandardErrorUnlessAsked) {
     EXPECT_EQ(qkprof(small).err, "");
     EXPECT_NE(qkprof(std::string(small) + "--progress").err.find("fused_register, verify"), std::string::npos);

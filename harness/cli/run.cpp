@@ -5,11 +5,13 @@
 #include "output_file.h"
 #include "progress.h"
 #include "results.h"
+#include "roofline.h"
 #include "run.h"
 #include "timing.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -26,6 +28,7 @@ struct Options {
     std::string emulated_l2 = "50M";
     std::string format = "table";
     std::string out;
+    bool levels = false;
     bool progress = false;
 };
 
@@ -67,22 +70,26 @@ class Keeper {
     std::chrono::steady_clock::time_point last_;
 };
 
-void print_results(const Profile& profile, Format format) {
+// With `levels` the second table follows; JSON and CSV hold it all in any case.
+void print_results(const Profile& profile, Format format, bool levels) {
     switch (format) {
         case Format::json:
             return print(to_json(profile));
         case Format::csv:
             return print(to_csv(results_rows(profile)));
         case Format::markdown:
-            return print(to_markdown(results_table(profile)));
+            return print(to_markdown(results_table(profile)) +
+                         (levels ? "\n" + to_markdown(levels_table(profile)) : ""));
         case Format::table:
-            return print(to_text(results_table(profile), colour_wanted()));
+            return print(to_text(results_table(profile), colour_wanted()) +
+                         (levels ? "\n" + to_text(levels_table(profile), colour_wanted()) : ""));
     }
 }
 
 // One sentence each, on standard error: what makes the exit code another than 0.
 void say_verdict(const Profile& profile) {
     const auto say = [](const std::string& sentence) { fmt::print(stderr, "qkprof: {}\n", sentence); };
+    const Roofline roofline(profile);
     const CacheState first_state = profile.measurements.empty() ? CacheState::cold : profile.measurements[0].state;
     for (const Measurement& m : profile.measurements) {
         // Verified once for all states.
@@ -90,6 +97,9 @@ void say_verdict(const Profile& profile) {
             say(fmt::format("{}: {}.", m.name(), error_of(m)));
         }
         for (const std::string& sentence : m.contradictions) {
+            say(sentence);
+        }
+        for (const std::string& sentence : roofline.errors_of(m)) {
             say(sentence);
         }
     }
@@ -144,13 +154,13 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
         progress.clear();
         if (!profile.measurements.empty()) {  // else nothing is left behind
             keeper.keep_now(profile);
-            print_results(profile, format);
+            print_results(profile, format, options.levels);
         }
         throw;
     }
     progress.clear();
     keeper.keep_now(profile);
-    print_results(profile, format);
+    print_results(profile, format, options.levels);
     say_verdict(profile);
     return verdict_of(profile);
 }
@@ -169,6 +179,8 @@ void add_run(CLI::App& app, Action& chosen) {
                 "the emulated device's L2; K, M and G are understood");
     text_option(*command, "--format", o.format, "FORMAT", "table, markdown, csv or json (the profile)");
     text_option(*command, "--out", o.out, "FILE", "keeps the profile, as it grows");
+    command->add_flag("--levels", o.levels,
+                      "a second table: bytes at each level of memory against the floor, and what bounds the time");
     command->add_flag("--progress", o.progress, "says what it does even where standard error is no terminal");
     command->footer(
         "Lists take commas. Google Benchmark's --benchmark_* flags work too, such as\n"

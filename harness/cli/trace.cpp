@@ -16,7 +16,7 @@ namespace {
 // The path of this program for a shell, quoted where it must be.
 std::string program() {
     std::error_code error;
-    const std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
+    std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
     if (error) {
         return "qkprof";
     }

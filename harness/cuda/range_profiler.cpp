@@ -43,7 +43,8 @@ std::vector<std::uint8_t> available_counters(CUcontext context) {
 }  // namespace
 
 ProfilerAttached::ProfilerAttached() {
-    // Once CUPTI was detached, its profiler opens again only after a subscriber came: it answers "not initialized" before.
+    // Once CUPTI was detached, its profiler opens again only after a subscriber came: it answers "not initialized"
+    // before.
     const CuptiLibrary& cupti = cupti_with_metrics();
     CUpti_SubscriberHandle subscriber = nullptr;
     cupti_check(cupti.subscribe(&subscriber, nullptr, nullptr), "attaching to the process");

@@ -66,8 +66,9 @@ class RangeProfiler {
     // By range, the values in the order of the metrics' names; a value that the hardware did not give is not finite.
     using Values = std::map<std::string, std::vector<double>>;
 
-    // At most once a session: a second set of metrics in the same session crashes CUPTI 13.0. Calls `work` once a pass. It must measure the same ranges, at most `most_ranges`, in the same order in every
-    // pass. Throws CannotMeasure where CUPTI fails or has dropped a range; what `work` throws passes through.
+    // Calls `work` once a pass. It must measure the same ranges, at most `most_ranges`, in the same order in every
+    // pass. At most once in a session: a second set of metrics in it crashes CUPTI 13.0. Throws CannotMeasure where
+    // CUPTI fails or has dropped a range; what `work` throws passes through.
     Values collect(MetricSet& metrics, std::size_t most_ranges, const std::function<void(const Measure&)>& work);
 
   private:
