@@ -3,6 +3,8 @@
 #include "doctor.h"
 #include "gpu_fixture.h"
 
+#include <chrono>
+
 namespace qkprof {
 namespace {
 
@@ -57,6 +59,22 @@ TEST_F(GpuDoctor, ClocksAreUpAfterTheWarmUp) {
     EXPECT_GT(reading.sm_mhz.value_or(0), 500) << done;
     EXPECT_GT(reading.memory_mhz.value_or(0), 500);
     EXPECT_TRUE(reading.reasons.has_value());
+}
+
+// Samples of a millisecond would not bear a reading that takes many.
+TEST_F(GpuDoctor, ReadingTheClocksCostsLittle) {
+    const cuda::Context context(0);
+    if (!context.monitor().failure().empty()) {
+        GTEST_SKIP() << context.monitor().failure();
+    }
+    constexpr int readings = 100;
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < readings; ++i) {
+        context.monitor().read();
+    }
+    const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
+    RecordProperty("microseconds", std::to_string(taken.count() / readings));
+    EXPECT_LT(taken.count() / readings, 2000);
 }
 
 TEST_F(GpuDoctor, SamplesCarryTheirClocks) {

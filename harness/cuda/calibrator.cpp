@@ -80,6 +80,8 @@ class Calibrator {
 
     Counters graph() const {
         const Activities activities = record_activities([&] {
+            do_nothing(stream());  // outside a capture, where the driver may load it
+            wait();
             const GraphExec graph = instantiate(capture(stream(), [&] {
                 for (int i = 0; i < work_.graph_kernels; ++i) {
                     do_nothing(stream());
