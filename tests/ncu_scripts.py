@@ -143,12 +143,19 @@ exit {ncu_code}
         self.assertRegex(result.stdout, r"copy.cold .* 0\.89%")
         self.assertRegex(result.stdout, r"copy.warm .* ~ ")
 
+    def test_conflicts_may_differ_by_a_tenth_and_no_more(self):
+        few = (("fused_tile_bulk.cold", "bank_conflicts", 690), ("fused_tile_bulk.cold", "shared_wavefronts", 6144 + 50))
+        self.assertEqual(self.compare(*few).returncode, 0)
+        many = (("fused_tile_bulk.cold", "bank_conflicts", 740), ("fused_tile_bulk.cold", "shared_wavefronts", 6144 + 100))
+        self.assertIn("1 disagreement(s), 0 number(s)", self.compare(*many).stdout)
+
     def test_each_difference_is_a_disagreement(self):
         for change in (("copy.cold", "dram_read_bytes", 1048576 * 1.02), ("copy.warm", "dram_read_bytes", 512 + 8193),
                        ("copy.cold", "l2_write_sectors", 32768 * 1.02), ("copy.cold", "launches", 2),
                        ("copy.cold", "registers", 17), ("copy.cold", "shared_bytes", 16),
                        ("copy.cold", "global_load_sectors", 32769), ("copy.cold", "global_store_sectors", 32767),
-                       ("fused_tile_bulk.cold", "shared_wavefronts", 6145), ("copy.warm", "bank_conflicts", 1),
+                       ("fused_tile_bulk.cold", "shared_wavefronts", 6145),
+                       ("copy.cold", "dram_write_bytes", 4096 + (3 << 20) + 1),
                        ("copy.cold", "kernels", [{"launches": 1, "grid": [255, 1, 1]}])):
             with self.subTest(change):
                 result = self.compare(change)
