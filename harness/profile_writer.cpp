@@ -273,8 +273,16 @@ std::string to_json(const Profile& profile) {
     for (const Measurement& measurement : profile.measurements) {
         add_entries(entries, measurement, fractions, roofline);
     }
-    const Json whole = {{"context", context_of(profile.environment, roofline)}, {"benchmarks", std::move(entries)}};
-    return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    // An entry a line: files of thousands stay small, and their differences readable.
+    const auto text_of = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
+    std::string text = "{\"context\": " + text_of(context_of(profile.environment, roofline)) + ",\n\"benchmarks\": [";
+    const char* separator = "\n";
+    for (const Json& entry : entries) {
+        text += separator;
+        text += text_of(entry);
+        separator = ",\n";
+    }
+    return text + "\n]}\n";
 }
 
 }  // namespace qkprof
