@@ -197,6 +197,17 @@ void add_entries(Json& entries, const Measurement& m, const CopyFractions& fract
     }
 }
 
+Json ceilings_of(const Roofline& roofline) {
+    Json ceilings = Json::object();
+    for (const auto& [name, ceiling] : {std::pair{"dram", &roofline.dram()}, std::pair{"l2", &roofline.l2()},
+                                        std::pair{"dram_on_paper", &roofline.dram_on_paper()}}) {
+        const std::string key = fmt::format("{}_bytes_per_second", name);
+        ceilings[key] = ceiling->rate ? number(*ceiling->rate) : Json(nullptr);
+        ceilings[key + (ceiling->rate ? "_from" : "_reason")] = ceiling->rate ? ceiling->source : ceiling->reason;
+    }
+    return ceilings;
+}
+
 Json calibration_of(const Calibration& calibration) {
     Json rows = Json::array();
     for (const CalibrationRow& row : calibration.rows) {
@@ -215,17 +226,6 @@ Json calibration_of(const Calibration& calibration) {
         return {{"failure", calibration.failure}};
     }
     return {{"date", calibration.date}, {"seconds", calibration.seconds}, {"rows", std::move(rows)}};
-}
-
-Json ceilings_of(const Roofline& roofline) {
-    Json ceilings = Json::object();
-    for (const auto& [name, ceiling] : {std::pair{"dram", &roofline.dram()}, std::pair{"l2", &roofline.l2()},
-                                        std::pair{"dram_on_paper", &roofline.dram_on_paper()}}) {
-        const std::string key = fmt::format("{}_bytes_per_second", name);
-        ceilings[key] = ceiling->rate ? number(*ceiling->rate) : Json(nullptr);
-        ceilings[key + (ceiling->rate ? "_from" : "_reason")] = ceiling->rate ? ceiling->source : ceiling->reason;
-    }
-    return ceilings;
 }
 
 Json context_of(const Environment& e, const Roofline& roofline) {
@@ -253,11 +253,11 @@ Json context_of(const Environment& e, const Roofline& roofline) {
                          {"shared_bytes_per_block", d.limits.shared_bytes_per_block},
                          {"persisting_l2_bytes", d.limits.persisting_l2_bytes},
                          {"facts", facts}};
+    context["ceilings"] = ceilings_of(roofline);
     context["calibration"] = calibration_of(e.calibration);
     if (!e.warm_up.empty()) {
         context["warm_up"] = e.warm_up;
     }
-    context["ceilings"] = ceilings_of(roofline);
     for (const auto& [name, value] : e.further) {
         context.emplace(name, value);  // never over one of the above
     }

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -99,6 +98,9 @@ class ResultsTable {
             for (const std::string& sentence : m.contradictions) {
                 once(sentence);
             }
+            for (const std::string& sentence : roofline_.errors_of(m)) {
+                once(sentence);
+            }
             if (!m.throttled.empty()) {
                 std::set<std::string> reasons;
                 for (const ThrottledSample& sample : m.throttled) {
@@ -106,9 +108,6 @@ class ResultsTable {
                 }
                 once(fmt::format("{} {}: {} of {} samples throttled ({}), left out", variant_text(m), name_of(m.state),
                                  m.throttled.size(), m.throttled.size() + m.seconds.size(), fmt::join(reasons, ", ")));
-            }
-            for (const std::string& sentence : roofline_.errors_of(m)) {
-                once(sentence);
             }
         }
         table_.sections.push_back(std::move(section));

@@ -47,7 +47,8 @@ REFUSALS = [
 ]
 
 TOP = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-PROGRAM = os.path.join(TOP, "build", "qkprof")
+BUILD = os.path.join(TOP, "build")
+PROGRAM = os.path.join(BUILD, "qkprof")
 
 
 class Failure(Exception):

@@ -185,10 +185,11 @@ exit {ncu_code}
         self.assertEqual(self.call("ncu_agreement").returncode, 2)
 
     def test_both_are_run_on_each_problem(self):
-        result = self.call("ncu_agreement", "--shape", "1x256x8x128", "--dtype", "f32", *self.stand_ins())
+        result = self.call("ncu_agreement", "--shape", "1x256x8x128", "--dtype", "f32", "--out", "o",
+                           *self.stand_ins())
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
         self.assertEqual([call.split()[0] for call in self.calls("qkprof")], ["run", "trace"])
-        self.assertTrue(os.path.exists(self.path("ncu_agreement/1x256x8x128_f32/trace.ncu-rep")))
+        self.assertTrue(os.path.exists(self.path("o/1x256x8x128_f32/trace.ncu-rep")))
 
     def test_ncu_is_called_on_each_range_in_the_state_that_qkprof_prepares(self):
         result = self.call("ncu_trace", "--variants", "copy,naive*", "--out", "o", "--states", "cold,warm", *self.stand_ins())
@@ -206,23 +207,23 @@ exit {ncu_code}
                                      ("==WARNING== No kernels were profiled.", 0, "found no kernel"),
                                      ("==ERROR== Failed to find metric x", 1, "ended with code 1")):
             with self.subTest(says):
-                result = self.call("ncu_trace", *self.stand_ins(says, code))
+                result = self.call("ncu_trace", "--out", "o", *self.stand_ins(says, code))
                 self.assertEqual((result.returncode, result.stdout), (4, ""))
                 self.assertIn(sentence, result.stderr)
 
     def test_a_missing_ncu_or_qkprof_is_said_in_a_sentence(self):
         qkprof = self.stand_ins()[:2]
-        result = self.call("ncu_trace", *qkprof, "--ncu", "/absent/ncu")
+        result = self.call("ncu_trace", "--out", "o", *qkprof, "--ncu", "/absent/ncu")
         self.assertEqual(result.returncode, 4)
         self.assertIn("/absent/ncu cannot be run", result.stderr)
-        result = self.call("ncu_trace", "--ncu", "/absent/ncu", "--qkprof", "/absent/qkprof")
+        result = self.call("ncu_trace", "--out", "o", "--ncu", "/absent/ncu", "--qkprof", "/absent/qkprof")
         self.assertEqual(result.returncode, 4)
         self.assertIn("/absent/qkprof cannot be run", result.stderr)
 
     def test_the_refusal_of_qkprof_is_handed_on(self):
         stand_ins = self.stand_ins()
         self.program("qkprof", "echo 'qkprof: There is no GPU.' >&2; exit 4\n")
-        result = self.call("ncu_trace", *stand_ins)
+        result = self.call("ncu_trace", "--out", "o", *stand_ins)
         self.assertEqual(result.returncode, 4)
         self.assertIn("There is no GPU.", result.stderr)
 
