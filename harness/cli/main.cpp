@@ -68,10 +68,9 @@ int run_command(int argc, char** argv) {
         "qkprof");
     app.set_version_flag("--version", [] { return fmt::format("qkprof {} (commit {})", version(), commit()); });
     app.footer(
-        "Exit codes: 0 passed; 1 a declaration contradicted by a count, a figure over a physical ceiling, or a "
-        "counter\n"
-        "that reads wrong; 2 usage or input; 3 inconclusive or interrupted; 4 cannot be measured here; 5 a kernel\n"
-        "computed a wrong result.");
+        "Exit codes: 0 passed; 1 a declaration contradicted by a count, a figure over a physical ceiling, or a\n"
+        "counter that reads wrong; 2 usage or input; 3 inconclusive or interrupted; 4 cannot be measured here; 5 a\n"
+        "kernel computed a wrong result.");
     app.allow_extras();
     app.require_subcommand(0, 1);
     Action chosen;
