@@ -143,10 +143,10 @@ exit {ncu_code}
         self.assertRegex(result.stdout, r"copy.cold .* 0\.89%")
         self.assertRegex(result.stdout, r"copy.warm .* ~ ")
 
-    def test_conflicts_may_differ_by_a_tenth_and_no_more(self):
+    def test_conflicts_may_differ_by_a_quarter_and_no_more(self):
         few = (("fused_tile_bulk.cold", "bank_conflicts", 690), ("fused_tile_bulk.cold", "shared_wavefronts", 6144 + 50))
         self.assertEqual(self.compare(*few).returncode, 0)
-        many = (("fused_tile_bulk.cold", "bank_conflicts", 740), ("fused_tile_bulk.cold", "shared_wavefronts", 6144 + 100))
+        many = (("fused_tile_bulk.cold", "bank_conflicts", 940), ("fused_tile_bulk.cold", "shared_wavefronts", 6144 + 300))
         self.assertIn("1 disagreement(s), 0 number(s)", self.compare(*many).stdout)
 
     def test_each_difference_is_a_disagreement(self):
