@@ -120,7 +120,7 @@ void Engine::note(const LaunchConfig& config) {
 
 void Engine::start_caches(const LaunchConfig& config) {
     if (config.persisting_bytes == 0) {
-        caches_.start_launch(config.shared_bytes, 0, 0);
+        caches_.start_launch({config.threads, config.shared_bytes, 0, 0});
         return;
     }
     // The window may span neighbouring buffers.
@@ -131,7 +131,7 @@ void Engine::start_caches(const LaunchConfig& config) {
         if (memory_.load_address(first + bytes - 1, 1, 1) != window + bytes - 1) {
             throw Violation{"spans buffers that are not neighbours"};
         }
-        caches_.start_launch(config.shared_bytes, window, bytes);
+        caches_.start_launch({config.threads, config.shared_bytes, window, bytes});
     } catch (const Violation&) {
         throw LaunchError(fmt::format(
             "The launch of {} was refused: the {} bytes that the L2 is asked to keep are not in the call's buffers.",
