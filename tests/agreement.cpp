@@ -29,7 +29,8 @@ struct Limit {
     std::string_view dtype;
     std::string_view state;
     std::string_view counter;
-    // The largest deviation of the calls it covers, of the recorded value. Between half and 5/4 of this is as stated.
+    // The largest deviation of the calls it covers, of the recorded value. Between half of this and half as much again
+    // is as stated.
     double deviation;
 };
 
@@ -47,10 +48,27 @@ constexpr Limit limits[] = {
     {"fused_tile_shared", "3x333x5x96", "f32", "", "l2_read_sectors", 0.039},
     {"fused_rotate_shared", "3x333x5x96", "", "cold", "l2_read_sectors", 0.057},
     {"fused_tile_bulk", "3x333x5x96", "bf16", "", "l2_read_sectors", 0.082},
-    {"naive_three_kernel", "3x333x5x96", "bf16", "warm", "l2_write_sectors", 0.033},
+
+    {"naive_three_kernel", "3x333x5x96", "bf16", "", "l2_write_sectors", 0.033},
+    {"naive_three_kernel", "2x1024x16x64", "bf16", "", "l2_write_sectors", 0.050},
+
+    {"copy", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.044},
+    {"split_two_kernel", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.086},
+    {"fused_register_paired", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.087},
+    {"fused_table_shared", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.090},
+    {"fused_tile_bulk", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.067},
+    {"fused_tile_shared", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.100},
+    {"cache_aware_persist", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.090},
+    {"cache_aware_reuse", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.034},
+    {"cache_aware_stream", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.066},
+
     {"naive_primitives", "1x1024x16x128", "f32", "", "dram_write_bytes", 1.0},
     {"naive_primitives", "1x1024x16x128", "f32", "warm", "dram_read_bytes", 0.97},
+    {"naive_primitives", "2x1024x16x64", "f32", "", "dram_write_bytes", 1.0},
+    {"naive_primitives", "2x1024x16x64", "f32", "warm", "dram_read_bytes", 0.98},
+
     {"cache_aware_stream", "1x1024x16x128", "", "warm", "dram_read_bytes", 1.0},
+    {"cache_aware_stream", "2x1024x16x64", "", "warm", "dram_read_bytes", 1.0},
     {"cache_aware_stream", "3x333x5x96", "f32", "warm", "dram_read_bytes", 1.0},
 };
 
@@ -136,7 +154,7 @@ class Agreement : public testing::TestWithParam<const Variant*> {
             if (limits[i].variant == GetParam()->name && largest_[i] >= 0) {
                 SCOPED_TRACE(fmt::format("the limit of {} {} {} {}", limits[i].shape, limits[i].dtype, limits[i].state,
                                          limits[i].counter));
-                EXPECT_LE(largest_[i], 1.25 * limits[i].deviation) << "it is exceeded";
+                EXPECT_LE(largest_[i], 1.5 * limits[i].deviation) << "it is exceeded";
                 EXPECT_GE(largest_[i], 0.5 * limits[i].deviation) << "it is not needed any more, or smaller";
             }
         }
@@ -189,8 +207,8 @@ TEST(AgreementOfConflicts, TheHardwareCountsSomeThatNoAddressesHave) {
     double most = 0;
     for (const Measurement& recorded : recorded_profile().measurements) {
         if (recorded.ran() && value_of(recorded.counters, "shared_wavefronts") > 0) {
-            most = std::max(most, value_of(recorded.counters, "bank_conflicts") /
-                                      value_of(recorded.counters, "shared_wavefronts"));
+            most = std::max(
+                most, value_of(recorded.counters, "bank_conflicts") / value_of(recorded.counters, "shared_wavefronts"));
         }
     }
     EXPECT_GT(most, 0.05);

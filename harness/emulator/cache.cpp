@@ -91,8 +91,7 @@ void CacheModel::displace() {
 
 void CacheModel::start_launch(const LaunchShape& shape) {
     const std::int64_t blocks = blocks_at_once(shape);
-    const std::int64_t shared =
-        shape.shared_bytes == 0 ? 0 : blocks * (shape.shared_bytes + shared_bytes_of_system);
+    const std::int64_t shared = shape.shared_bytes == 0 ? 0 : blocks * (shape.shared_bytes + shared_bytes_of_system);
     if (l1_and_shared_bytes - shared != l1_bytes_) {
         l1_bytes_ = l1_and_shared_bytes - shared;
         l1_.assign(l1_.size(), L1{SectoredCache(0, 1), -1});

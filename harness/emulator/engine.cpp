@@ -358,9 +358,18 @@ void Engine::count(const WarpAccess& access) {
     }
     std::array<LinePart, 32> parts;  // NOLINT: lines_of fills what is read
     const unsigned lines = lines_of(access, parts);
+    unsigned sectors = 0;
     for (unsigned i = 0; i < lines; ++i) {
-        count_line(parts[i], access.kind, access.path);
+        sectors += count_line(parts[i], access.kind, access.path);
     }
+    if (access.path == Path::bypass) {
+        sectors = sectors_of_copies(access);
+    }
+    ask(access.kind, sectors);
+}
+
+void Engine::ask(Access kind, unsigned sectors) {
+    (kind == Access::global_load ? totals_.load_sectors : totals_.store_sectors) += sectors;
 }
 
 // A bulk copy asks for each sector of its piece once.
@@ -369,19 +378,18 @@ void Engine::count_bulk(std::uint64_t device, unsigned bytes, Access kind) {
     for (std::uint64_t line = device / line_bytes; line * line_bytes < end; ++line) {
         const std::uint64_t first = std::max(device, line * line_bytes) % line_bytes / 2;
         const std::uint64_t pairs = (std::min(end, (line + 1) * line_bytes) - line * line_bytes) / 2 - first;
-        count_line({line, ~std::uint64_t{0} >> (64 - pairs) << first}, kind, Path::bypass);
+        ask(kind, count_line({line, ~std::uint64_t{0} >> (64 - pairs) << first}, kind, Path::bypass));
     }
 }
 
-void Engine::count_line(const LinePart& part, Access kind, Path path) {
-    const int sectors = std::popcount(part.sectors());
+// Through the caches; returns how many sectors it touches.
+unsigned Engine::count_line(const LinePart& part, Access kind, Path path) {
     if (kind == Access::global_load) {
-        totals_.load_sectors += sectors;
         caches_.load(block_, part, path);
     } else {
-        totals_.store_sectors += sectors;
         caches_.store(block_, part, path);
     }
+    return static_cast<unsigned>(std::popcount(part.sectors()));
 }
 
 }  // namespace qkprof::emulator
