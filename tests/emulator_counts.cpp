@@ -129,6 +129,59 @@ TEST_F(Counts, AsynchronousAndBulkCopiesCountTheirSectors) {
     }
 }
 
+// Measured on an H200: sectors asked for, by the whole warp, and by each quarter-warp in asynchronous copies.
+TEST_F(Counts, LanesThatWantTheSameSectors) {
+    const auto loads = [&](const std::function<unsigned()>& index, bool asynchronous) {
+        launch(32, 1024, [&] {
+            const Four* from = in<Four>(index());
+            if (asynchronous) {
+                async_copy(shared_memory() + 16 * lane(), from);
+                async_commit();
+                async_wait<0>();
+            } else {
+                load(from);
+            }
+        });
+        return totals().load_sectors;
+    };
+    const auto modulo_16 = [] { return lane() % 16; };
+    EXPECT_EQ(loads(modulo_16, false), 8);
+    EXPECT_EQ(loads([] { return lane() % 8; }, false), 4);
+    EXPECT_EQ(loads([] { return lane() / 2; }, false), 8);
+    EXPECT_EQ(loads([] { return 2 * lane(); }, false), 32);
+    EXPECT_EQ(loads([] { return 0; }, false), 1);
+    EXPECT_EQ(loads(modulo_16, true), 16);
+    EXPECT_EQ(engine_.caches().traffic().l2_read_sectors, 8);
+}
+
+// Measured on an H200: wavefronts of a shared load of which several lanes want the same.
+TEST_F(Counts, LanesThatWantTheSameWords) {
+    const auto wavefronts = [&]<class V>(V, const std::function<unsigned()>& index, unsigned lanes = 32) {
+        launch(32, 1024, [&] {
+            auto* p = reinterpret_cast<V*>(shared_memory());
+            shared_store(p + lane(), V{});
+            warp_barrier();
+            if (lane() < lanes) {
+                shared_load(p + index());
+            }
+        });
+        EXPECT_EQ(totals().bank_conflicts, 0);
+        return totals().shared_wavefronts - static_cast<int>(sizeof(V) / 4);  // less those of the store
+    };
+    const auto own = [] { return lane(); };
+    EXPECT_EQ(wavefronts(Two{}, own), 2);
+    EXPECT_EQ(wavefronts(Two{}, [] { return lane() % 16; }), 2);
+    EXPECT_EQ(wavefronts(Two{}, [] { return lane() / 2; }), 1);
+    EXPECT_EQ(wavefronts(Two{}, own, 16), 1);
+    EXPECT_EQ(wavefronts(Two{}, own, 24), 2);
+    EXPECT_EQ(wavefronts(Four{}, own), 4);
+    EXPECT_EQ(wavefronts(Four{}, [] { return lane() % 16; }), 4);
+    EXPECT_EQ(wavefronts(Four{}, [] { return lane() % 8; }), 4);
+    EXPECT_EQ(wavefronts(Four{}, [] { return 0; }), 2);
+    EXPECT_EQ(wavefronts(Four{}, own, 16), 2);
+    EXPECT_EQ(wavefronts(Four{}, own, 24), 3);
+}
+
 // Stores and loads of `V` with a stride of so many bytes between lanes.
 template <class V>
 void touch(unsigned stride) {

@@ -8,7 +8,11 @@ namespace {
 
 constexpr unsigned l1_ways = 16;
 constexpr unsigned l2_ways = 16;
-constexpr std::int64_t l1_and_shared_bytes = 256 << 10;
+constexpr std::int64_t l1_and_shared_bytes = 256 << 10;  // of an SM
+constexpr std::int64_t most_shared_bytes = 228 << 10;
+constexpr std::int64_t shared_bytes_of_system = 1 << 10;  // a block
+constexpr std::int64_t most_threads = 2048;
+constexpr std::int64_t most_blocks = 32;
 constexpr std::uint64_t whole_sector = 0xffff;  // of LinePart::pairs
 
 std::uint64_t pairs_of(std::uint32_t sectors) {
@@ -26,6 +30,15 @@ std::uint32_t whole_sectors(std::uint64_t pairs) {
         sectors |= (pairs >> (16 * sector) & whole_sector) == whole_sector ? 1U << sector : 0U;
     }
     return sectors;
+}
+
+// The half of the L2 in which a line is at home: of two neighbours, one in each.
+unsigned home_of(std::uint64_t line) { return static_cast<unsigned>(std::popcount(line)) % 2; }
+
+// How many of a launch's blocks run on an SM at once, as far as the emulated device knows: it has no registers.
+std::int64_t blocks_at_once(const LaunchShape& shape) {
+    return std::clamp<std::int64_t>(most_shared_bytes / (shape.shared_bytes + shared_bytes_of_system), 1,
+                                    std::min(most_blocks, most_threads / shape.threads));
 }
 
 }  // namespace
@@ -54,21 +67,39 @@ SectoredCache::Line& SectoredCache::take(std::uint64_t line, Class priority, Lin
     return *victim;
 }
 
+void SectoredCache::drop(std::uint64_t line) {
+    Line* set = set_of(line);
+    for (unsigned way = 0; way < ways_; ++way) {
+        if (set[way].tag == line + 1) {
+            set[way] = {};
+        }
+    }
+}
+
 void SectoredCache::clear() { std::fill(lines_.begin(), lines_.end(), Line{}); }
 
-CacheModel::CacheModel(std::int64_t l2_bytes, int multiprocessors) : l2_(l2_bytes, l2_ways) {
+CacheModel::CacheModel(std::int64_t l2_bytes, int multiprocessors)
+    : l2_{SectoredCache(l2_bytes / 2, l2_ways), SectoredCache(l2_bytes / 2, l2_ways)} {
     l1_.assign(static_cast<std::size_t>(multiprocessors), L1{SectoredCache(0, 1), -1});
 }
 
-void CacheModel::start_launch(std::int64_t shared_bytes, std::uint64_t window, std::uint64_t window_bytes) {
-    const std::int64_t bytes = l1_and_shared_bytes - shared_bytes;
-    if (bytes != l1_bytes_) {
-        l1_bytes_ = bytes;
+void CacheModel::displace() {
+    for (SectoredCache& half : l2_) {
+        half.clear();
+    }
+}
+
+void CacheModel::start_launch(const LaunchShape& shape) {
+    const std::int64_t blocks = blocks_at_once(shape);
+    const std::int64_t shared = shape.shared_bytes == 0 ? 0 : blocks * (shape.shared_bytes + shared_bytes_of_system);
+    if (l1_and_shared_bytes - shared != l1_bytes_) {
+        l1_bytes_ = l1_and_shared_bytes - shared;
         l1_.assign(l1_.size(), L1{SectoredCache(0, 1), -1});
     }
     ++launch_;
-    window_ = window;
-    window_bytes_ = window_bytes;
+    coalescer_.start_launch(blocks * static_cast<std::int64_t>(l1_.size()));
+    window_ = shape.window;
+    window_bytes_ = shape.window_bytes;
 }
 
 SectoredCache& CacheModel::l1_of(std::int64_t block) {
@@ -91,13 +122,13 @@ SectoredCache::Class CacheModel::l2_class(std::uint64_t line, Path path) const {
     return path == Path::streaming ? SectoredCache::Class::evict_first : SectoredCache::Class::normal;
 }
 
-SectoredCache::Line& CacheModel::l2_line(std::uint64_t line, Path path) {
+SectoredCache::Line& CacheModel::l2_line(unsigned half, std::uint64_t line, Path path) {
     const SectoredCache::Class priority = l2_class(line, path);
-    if (SectoredCache::Line* here = l2_.find(line, priority)) {
+    if (SectoredCache::Line* here = l2_[half].find(line, priority)) {
         return *here;
     }
     SectoredCache::Line evicted;
-    SectoredCache::Line& taken = l2_.take(line, priority, evicted);
+    SectoredCache::Line& taken = l2_[half].take(line, priority, evicted);
     // Written sectors go to DRAM, those of which a part is missing after the rest is read.
     traffic_.dram_write_bytes += std::int64_t{sector_bytes} * std::popcount(evicted.dirty);
     traffic_.dram_read_bytes +=
@@ -105,12 +136,22 @@ SectoredCache::Line& CacheModel::l2_line(std::uint64_t line, Path path) {
     return taken;
 }
 
-void CacheModel::l2_read(std::uint64_t line, std::uint32_t sectors, Path path) {
+void CacheModel::l2_read(std::int64_t block, std::uint64_t line, std::uint32_t sectors, Path path) {
+    const Coalescer::Read read = {block, half_of(block), line, sectors};
+    if (coalescer_.joins(read)) {
+        return;
+    }
     traffic_.l2_read_sectors += std::popcount(sectors);
-    SectoredCache::Line& here = l2_line(line, path);
+    const unsigned home = home_of(line);
+    // The home is asked in any case, for whether the line has been written since it was copied.
+    SectoredCache::Line& here = l2_line(home, line, path);
     const std::uint32_t missing = sectors & ~whole_sectors(here.pairs);
     traffic_.dram_read_bytes += std::int64_t{sector_bytes} * std::popcount(missing);
     here.pairs |= pairs_of(missing);
+    if (read.half != home && path != Path::streaming) {
+        l2_line(read.half, line, path);  // takes room: that is all it is there for
+    }
+    coalescer_.passed(read, missing != 0);
 }
 
 void CacheModel::load(std::int64_t block, const LinePart& part, Path path) {
@@ -132,7 +173,7 @@ void CacheModel::load(std::int64_t block, const LinePart& part, Path path) {
         }
     }
     if (sectors != 0) {
-        l2_read(part.line, sectors, path);
+        l2_read(block, part.line, sectors, path);
     }
 }
 
@@ -140,7 +181,9 @@ void CacheModel::store(std::int64_t, const LinePart& part, Path path) {
     // What the L1 holds of it is updated there, which changes no count.
     const std::uint32_t sectors = part.sectors();
     traffic_.l2_write_sectors += std::popcount(sectors);
-    SectoredCache::Line& here = l2_line(part.line, path);
+    const unsigned home = home_of(part.line);
+    l2_[1 - home].drop(part.line);
+    SectoredCache::Line& here = l2_line(home, part.line, path);
     here.pairs |= part.pairs;
     here.dirty |= sectors;
 }

@@ -120,7 +120,7 @@ void Engine::note(const LaunchConfig& config) {
 
 void Engine::start_caches(const LaunchConfig& config) {
     if (config.persisting_bytes == 0) {
-        caches_.start_launch(config.shared_bytes, 0, 0);
+        caches_.start_launch({config.threads, config.shared_bytes, 0, 0});
         return;
     }
     // The window may span neighbouring buffers.
@@ -131,7 +131,7 @@ void Engine::start_caches(const LaunchConfig& config) {
         if (memory_.load_address(first + bytes - 1, 1, 1) != window + bytes - 1) {
             throw Violation{"spans buffers that are not neighbours"};
         }
-        caches_.start_launch(config.shared_bytes, window, bytes);
+        caches_.start_launch({config.threads, config.shared_bytes, window, bytes});
     } catch (const Violation&) {
         throw LaunchError(fmt::format(
             "The launch of {} was refused: the {} bytes that the L2 is asked to keep are not in the call's buffers.",
@@ -358,9 +358,18 @@ void Engine::count(const WarpAccess& access) {
     }
     std::array<LinePart, 32> parts;  // NOLINT: lines_of fills what is read
     const unsigned lines = lines_of(access, parts);
+    unsigned sectors = 0;
     for (unsigned i = 0; i < lines; ++i) {
-        count_line(parts[i], access.kind, access.path);
+        sectors += count_line(parts[i], access.kind, access.path);
     }
+    if (access.path == Path::bypass) {
+        sectors = sectors_of_copies(access);
+    }
+    ask(access.kind, sectors);
+}
+
+void Engine::ask(Access kind, unsigned sectors) {
+    (kind == Access::global_load ? totals_.load_sectors : totals_.store_sectors) += sectors;
 }
 
 // A bulk copy asks for each sector of its piece once.
@@ -369,19 +378,18 @@ void Engine::count_bulk(std::uint64_t device, unsigned bytes, Access kind) {
     for (std::uint64_t line = device / line_bytes; line * line_bytes < end; ++line) {
         const std::uint64_t first = std::max(device, line * line_bytes) % line_bytes / 2;
         const std::uint64_t pairs = (std::min(end, (line + 1) * line_bytes) - line * line_bytes) / 2 - first;
-        count_line({line, ~std::uint64_t{0} >> (64 - pairs) << first}, kind, Path::bypass);
+        ask(kind, count_line({line, ~std::uint64_t{0} >> (64 - pairs) << first}, kind, Path::bypass));
     }
 }
 
-void Engine::count_line(const LinePart& part, Access kind, Path path) {
-    const int sectors = std::popcount(part.sectors());
+// Through the caches; returns how many sectors it touches.
+unsigned Engine::count_line(const LinePart& part, Access kind, Path path) {
     if (kind == Access::global_load) {
-        totals_.load_sectors += sectors;
         caches_.load(block_, part, path);
     } else {
-        totals_.store_sectors += sectors;
         caches_.store(block_, part, path);
     }
+    return static_cast<unsigned>(std::popcount(part.sectors()));
 }
 
 }  // namespace qkprof::emulator

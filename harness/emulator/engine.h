@@ -146,7 +146,8 @@ class Engine {
     }
     void count(const WarpAccess& access);
     void count_bulk(std::uint64_t device, unsigned bytes, Access kind);
-    void count_line(const LinePart& part, Access kind, Path path);
+    unsigned count_line(const LinePart& part, Access kind, Path path);
+    void ask(Access kind, unsigned sectors);
     void flush(Warp& warp);
 
     Fault fault(const Thread& thread, const std::string& what) const;

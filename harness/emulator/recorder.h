@@ -105,6 +105,10 @@ struct LinePart {
 // many. Accesses are aligned to their size, so that each lies in one sector.
 unsigned lines_of(const WarpAccess& access, std::array<LinePart, 32>& parts);
 
+// The sectors that asynchronous copies of up to 32 lanes ask for: the distinct ones of each quarter-warp, not of the
+// warp. The L2 is asked for those of the warp.
+unsigned sectors_of_copies(const WarpAccess& access);
+
 // How often the 32 banks must be read or written for one shared access, and how often if no two words shared a bank.
 struct Wavefronts {
     unsigned needed = 0;
