@@ -36,14 +36,14 @@ bool Coalescer::joins(const Read& read) {
     return true;
 }
 
-void Coalescer::passed(const Read& read, bool from_dram) {
+void Coalescer::passed(const Read& read, bool missed) {
     Passed& last = passed_[read.half][slot_of(read.line)];
     if (is_near(last, read)) {
         last.block = read.block;
         last.sectors |= read.sectors;
-        last.from_dram |= from_dram;
+        last.from_dram |= missed;
     } else {
-        last = {read.line, launch_, read.block, read.sectors, from_dram};
+        last = {read.line, launch_, read.block, read.sectors, missed};
     }
 }
 
