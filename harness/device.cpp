@@ -18,23 +18,26 @@ namespace {
 #ifdef QKPROF_WITH_CUDA
 std::unique_ptr<Device> open_gpu(int ordinal) { return open_cuda_device(ordinal); }
 #else
-std::unique_ptr<Device> open_gpu(int /*ordinal*/) { throw CannotMeasure(discover_gpus().no_gpu_reason + "."); }
+std::unique_ptr<Device> open_gpu(int /*ordinal*/) {
+    throw CannotMeasure(fmt::format("No GPU can be opened: {}.", discover_gpus().no_gpu_reason));
+}
 #endif
 
 }  // namespace
 
 std::unique_ptr<Device> open_device(const std::string& id, const EmulatorOptions& emulator) {
+    return id == "emulated" ? open_emulated_device(emulator) : open_gpu(gpu_ordinal(id));
+}
+
+int gpu_ordinal(const std::string& id) {
     constexpr std::string_view prefix = "cuda:";
-    if (id == "emulated") {
-        return open_emulated_device(emulator);
-    }
     if (id == "cuda") {
-        return open_gpu(0);
+        return 0;
     }
     if (id.starts_with(prefix)) {
-        return open_gpu(static_cast<int>(parse_integer(std::string_view(id).substr(prefix.size()),
-                                                       "The number of the GPU in the device '" + id + "':", 0,
-                                                       std::numeric_limits<int>::max())));
+        return static_cast<int>(parse_integer(std::string_view(id).substr(prefix.size()),
+                                              "The number of the GPU in the device '" + id + "':", 0,
+                                              std::numeric_limits<int>::max()));
     }
     throw InputError(fmt::format("There is no device '{}': write auto, emulated, cuda (the first GPU) or cuda:N.", id));
 }

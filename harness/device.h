@@ -1,6 +1,8 @@
 // The interface of a device: what runs, verifies, counts and times the variants. There are two, cuda/ and emulator/.
 #pragma once
 
+#include "calibration.h"
+#include "clocks.h"
 #include "measurement.h"
 
 #include <cstddef>
@@ -30,8 +32,8 @@ struct DeviceInfo {
 class Timing {
   public:
     virtual ~Timing() = default;
-    // Seconds per call of one sample.
-    virtual double sample() = 0;
+    // One sample, with the clocks it was taken at.
+    virtual Sample sample() = 0;
     // "graph_events" or "events"
     virtual const char* timer() const = 0;
 };
@@ -61,6 +63,9 @@ class Workload {
     }
     // Throws CannotMeasure on a device without a clock.
     virtual std::unique_ptr<Timing> timing(const Variant& variant, const Parameters& parameters, CacheState state) = 0;
+    // One call in this state, alone in the NVTX range <variant>.<state>, for a profiler that watches from outside;
+    // nothing is counted. Throws CannotMeasure where no profiler can watch, and LaunchError.
+    virtual void trace(const Variant& variant, const Parameters& parameters, CacheState state) = 0;
 };
 
 class Device {
@@ -73,6 +78,10 @@ class Device {
     // Allocates and fills the buffers, with `scratch_bytes` for the variants' intermediates. Throws InputError, naming
     // both sizes, when they do not fit the memory.
     virtual std::unique_ptr<Workload> load(const Problem& problem, std::int64_t scratch_bytes) = 0;
+    // Whether the device's counters read known traffic rightly; done by the first call alone.
+    virtual const Calibration& calibrate() = 0;
+    // Brings the clocks up before times are taken, and says in a sentence what was done; empty if nothing was.
+    virtual std::string warm_up() { return {}; }
     // Bytes that load() would allocate.
     virtual std::int64_t bytes_needed(const Problem& problem, std::int64_t scratch_bytes) const = 0;
 };
@@ -84,6 +93,9 @@ struct EmulatorOptions {
     int multiprocessors = 132;
 };
 std::unique_ptr<Device> open_device(const std::string& id, const EmulatorOptions& emulator = {});
+
+// The N of "cuda:N", 0 for "cuda". Throws InputError for any other word.
+int gpu_ordinal(const std::string& id);
 
 // Each GPU that this build and this machine have as "cuda:N" with its description; and why there is none, if so,
 // as a clause.

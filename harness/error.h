@@ -9,7 +9,7 @@ namespace qkprof {
 
 enum class Exit : int {
     passed = 0,
-    failed = 1,     // a regression, a refuted claim, a declaration that the counts contradict
+    failed = 1,     // a regression, a refuted claim, a contradicted declaration, an impossible figure
     bad_input = 2,  // usage or input
     inconclusive = 3,
     cannot_measure = 4,  // what was asked for cannot be had on this machine

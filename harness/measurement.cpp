@@ -25,9 +25,26 @@ const std::vector<Metric>& metrics() {
         {"instructions", "instructions", "that warps executed"},
         {"registers", "registers", "registers a thread of the kernel that uses most"},
         {"shared_bytes", "bytes", "shared memory of the largest block"},
-        {"compulsory_bytes", "bytes", "q and the tables read once, out written once: the floor"},
-        {"error_norm", "", "|out - reference| / |reference|, Euclidean, over the whole output"},
-        {"copy_fraction", "", "time of `copy` in the same run over this time: 1 is the ceiling"},
+        {"sm_clock_mhz", "MHz", "clock of the SMs around the samples of time: the median"},
+        {"memory_clock_mhz", "MHz", "clock of the memory around the samples of time: the median"},
+        {"throttled_samples", "samples", "samples of time taken while the GPU was held back: they are left out"},
+        {"compulsory_bytes", "bytes", "q and the tables read once, out written once: the floor", true},
+        {"error_norm", "", "|out - reference| / |reference|, Euclidean, over the whole output", true},
+        {"copy_fraction", "", "time of `copy` in the same run over this time: 1 is the ceiling", true},
+        {"l1_traffic_bytes", "bytes", "what warps asked for in global memory: the load and store sectors", true},
+        {"l1_floor_bytes", "bytes", "what they must ask for: the compulsory bytes; of a copy, q and out", true},
+        {"l1_floor_ratio", "", "l1_traffic_bytes over l1_floor_bytes: 1 is the least possible", true},
+        {"l2_traffic_bytes", "bytes", "between the SMs and the L2: the read and written sectors", true},
+        {"l2_floor_bytes", "bytes", "what must pass there: the compulsory bytes; of a copy, q and out", true},
+        {"l2_floor_ratio", "", "l2_traffic_bytes over l2_floor_bytes: 1 is the least possible", true},
+        {"dram_traffic_bytes", "bytes", "read from and written to device memory", true},
+        {"dram_floor_bytes", "bytes", "what must pass there: cold, all that is read and what of out the L2 cannot hold",
+         true},
+        {"dram_floor_ratio", "", "dram_traffic_bytes over dram_floor_bytes; none where the floor is 0", true},
+        {"shared_traffic_bytes", "bytes", "through shared memory: 128 a wavefront; the operation needs none", true},
+        {"bound_by", "", "DRAM or L2: its bytes take longest, at a copy's rate there; latency: copies are slow, too",
+         true},
+        {"bound_fraction", "", "time of those bytes at that rate over this time; of latency: copy_fraction", true},
     };
     return all;
 }
@@ -56,6 +73,16 @@ std::string Measurement::name() const {
         name += fmt::format("/{}:{}", parameter, value);
     }
     return name;
+}
+
+Counter counter_of(const Measurement& measurement, std::string_view name) {
+    const auto found = measurement.counters.find(name);
+    return found != measurement.counters.end()
+               ? found->second
+               : Counter{.value = {},
+                         .source = Source::counted,
+                         .reason = measurement.counters.empty() ? "the run ended before it was counted"
+                                                                : "the device does not count it"};
 }
 
 }  // namespace qkprof

@@ -5,6 +5,7 @@
 #include "variant.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -39,6 +40,7 @@ struct Metric {
     const char* name;
     const char* unit;
     const char* meaning;
+    bool derived = false;  // from the others: computed anew from a profile that is read, and never read from it
 };
 const std::vector<Metric>& metrics();
 // Whether it is one of them; any other counter was asked for by the name that the device gives it.
@@ -88,6 +90,14 @@ struct Verification {
     std::string fault;  // what stopped the kernel, where it did not finish; then nothing else is meaningful
 };
 
+// A sample of time that was taken while the GPU was held back: it is in no median and no judgement.
+struct ThrottledSample {
+    std::size_t repetition = 0;  // its place among all samples
+    double seconds = 0;
+    double host_seconds = 0;
+    std::vector<std::string> reasons;
+};
+
 struct Measurement {
     std::string variant;
     Family family = Family::naive;
@@ -102,8 +112,9 @@ struct Measurement {
     Counters counters;
     std::vector<KernelUse> kernels;
     std::vector<std::string> contradictions;  // sentences: what was declared against what was counted
-    std::vector<double> seconds;              // per call, a sample each
+    std::vector<double> seconds;              // per call, a sample each; without the throttled ones
     std::vector<double> host_seconds;         // CPU time of the host for each sample, set-up of the sample included
+    std::vector<ThrottledSample> throttled;   // in the order in which they were taken
     std::string timer;                        // how the samples were taken: graph_events, events, cupti
     std::string no_time_reason;               // why there are none
 
@@ -114,5 +125,8 @@ struct Measurement {
     // <variant>/<BxSxHxD>/<dtype>/<state>, then /<parameter>:<value> for each that is not the standard.
     std::string name() const;
 };
+
+// Without a value, and with a reason, where the device does not know the counter.
+Counter counter_of(const Measurement& measurement, std::string_view name);
 
 }  // namespace qkprof

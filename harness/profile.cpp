@@ -1,5 +1,6 @@
 #include "profile.h"
 
+#include "date.h"
 #include "version.h"
 
 #include <fmt/format.h>
@@ -7,40 +8,30 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
+#include <cmath>
 #include <thread>
 
 namespace qkprof {
 namespace {
-
-std::string now() {
-    const std::time_t seconds = std::time(nullptr);
-    std::tm local = {};
-    localtime_r(&seconds, &local);
-    std::array<char, 32> text = {};
-    std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S%z", &local);
-    const std::string_view date = text.data();
-    const std::size_t minutes = date.size() - 2;  // +0100 -> +01:00
-    return fmt::format("{}:{}", date.substr(0, minutes), date.substr(minutes));
-}
 
 std::string host_name() {
     std::array<char, 256> name = {};
     return gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : "unknown";
 }
 
-// What the entries that share a ceiling have in common.
-std::string ceiling_key(const Measurement& m) {
-    const Problem& p = m.problem;
-    return fmt::format("{}x{}x{}x{}/{}/{}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype),
-                       name_of(m.state));
+// The linear interpolation between the two nearest of the sorted samples.
+double quantile(const std::vector<double>& sorted, double fraction) {
+    const double place = fraction * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    return std::lerp(sorted[below], sorted[above], place - std::floor(place));
 }
 
 }  // namespace
 
 Environment environment_of(const DeviceInfo& device, std::string executable) {
     Environment environment;
-    environment.date = now();
+    environment.date = date_now();
     environment.host_name = host_name();
     environment.executable = std::move(executable);
     environment.processors = static_cast<int>(std::thread::hardware_concurrency());
@@ -62,6 +53,21 @@ double median(std::vector<double> samples) {
         return *middle;
     }
     return (*std::max_element(samples.begin(), middle) + *middle) / 2;
+}
+
+std::optional<double> relative_spread(std::vector<double> samples) {
+    constexpr std::size_t least = 3;
+    if (samples.size() < least) {
+        return {};
+    }
+    std::sort(samples.begin(), samples.end());
+    return (quantile(samples, 0.75) - quantile(samples, 0.25)) / 2 / quantile(samples, 0.5);
+}
+
+std::string ceiling_key(const Measurement& measurement) {
+    const Problem& p = measurement.problem;
+    return fmt::format("{}x{}x{}x{}/{}/{}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype),
+                       name_of(measurement.state));
 }
 
 CopyFractions::CopyFractions(const std::vector<Measurement>& measurements) {

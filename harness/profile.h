@@ -26,6 +26,8 @@ struct Environment {
     std::string commit;      // that qkprof was built from; "unknown" outside a git repository
     bool complete = false;   // false while the run goes on, and for ever when it was interrupted
     DeviceInfo device;
+    std::string warm_up;  // what was done to the clocks before the times of each problem; empty: nothing
+    Calibration calibration;
     std::vector<std::pair<std::string, std::string>> further;  // --benchmark_context
 };
 
@@ -39,6 +41,12 @@ struct Profile {
 
 // The middle sample; the mean of the middle two. `samples` is not empty.
 double median(std::vector<double> samples);
+
+// Half the distance between the quartiles over the median; unknown below 3 samples.
+std::optional<double> relative_spread(std::vector<double> samples);
+
+// The same for measurements that are held against the same ceiling: those of a problem and state.
+std::string ceiling_key(const Measurement& measurement);
 
 // The time of the fastest ceiling on the same problem and state over the time of `measurement`; the reason in the
 // second member where that is unknown.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fstream>
@@ -152,9 +153,14 @@ Verification read_verification(const Object& entry) {
     return v;
 }
 
-// A counter is what has a source or, where it is unknown, a reason.
+bool is_derived(std::string_view name) {
+    const auto& all = metrics();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Metric& metric) { return metric.derived && metric.name == name; });
+}
+
+// A counter is what has a source or, where it is unknown, a reason, and does not follow from the others.
 Counters read_counters(const Object& entry) {
-    static const std::set<std::string, std::less<>> not_counters = {"real_time", "error_norm", "copy_fraction"};
     Counters counters;
     for (const auto& [key, value] : entry.json().items()) {
         const bool source = key.ends_with("_source");
@@ -162,7 +168,7 @@ Counters read_counters(const Object& entry) {
             continue;
         }
         const std::string name = key.substr(0, key.size() - std::string_view("_source").size());
-        if (not_counters.contains(name)) {
+        if (name == "real_time" || is_derived(name)) {
             continue;
         }
         Counter counter;
@@ -176,6 +182,17 @@ Counters read_counters(const Object& entry) {
         counters[name] = counter;
     }
     return counters;
+}
+
+std::vector<std::string> read_sentences(const Object& entry, const char* key) {
+    std::vector<std::string> sentences;
+    for (const Json& sentence : entry.at(key)) {
+        if (!sentence.is_string()) {
+            throw entry.error(key, "not a list of sentences");
+        }
+        sentences.push_back(sentence.get<std::string>());
+    }
+    return sentences;
 }
 
 KernelUse read_kernel(const Object& kernel) {
@@ -238,12 +255,7 @@ Measurement read_measurement(const Object& entry) {
             m.kernels.push_back(read_kernel(kernel));
         }
     }
-    for (const Json& sentence : entry.at("contradictions")) {
-        if (!sentence.is_string()) {
-            throw entry.error("contradictions", "not a list of sentences");
-        }
-        m.contradictions.push_back(sentence.get<std::string>());
-    }
+    m.contradictions = read_sentences(entry, "contradictions");
     m.timer = entry.text_or_empty("timer");
     return m;
 }
@@ -260,8 +272,44 @@ void read_time(const Object& entry, Measurement& m) {
     if (!(entry.number("real_time") > 0)) {
         throw entry.error("real_time", "not above 0");
     }
-    m.seconds.push_back(entry.number("real_time") / second);
-    m.host_seconds.push_back(entry.number("cpu_time") / second);
+    const double seconds = entry.number("real_time") / second;
+    const double host_seconds = entry.number("cpu_time") / second;
+    if (entry.has("throttled") && entry.flag("throttled")) {
+        m.throttled.push_back({entry.whole<std::size_t>("repetition_index"), seconds, host_seconds,
+                               read_sentences(entry, "throttle_reasons")});
+    } else {
+        m.seconds.push_back(seconds);
+        m.host_seconds.push_back(host_seconds);
+    }
+}
+
+// The verdicts follow from the numbers and are not read.
+Calibration read_calibration(const Object& context) {
+    Calibration calibration;
+    if (!context.has("calibration")) {
+        calibration.failure = "The profile was recorded by a qkprof that did not calibrate.";
+        return calibration;
+    }
+    const Object whole = context.object("calibration");
+    calibration.failure = whole.text_or_empty("failure");
+    if (!calibration.failure.empty()) {
+        return calibration;
+    }
+    calibration.date = whole.text("date");
+    calibration.seconds = whole.number("seconds");
+    for (const Object& entry : whole.objects("rows")) {
+        CalibrationRow row = {.what = entry.text("what"),
+                              .counter = entry.text("counter"),
+                              .expected = entry.number("expected"),
+                              .allowed = entry.number("allowed"),
+                              .read = {},
+                              .reason = entry.text_or_empty("read_reason")};
+        if (!entry.at("read").is_null()) {
+            row.read = entry.number("read");
+        }
+        calibration.rows.push_back(std::move(row));
+    }
+    return calibration;
 }
 
 Environment read_environment(const Object& context) {
@@ -274,8 +322,10 @@ Environment read_environment(const Object& context) {
     e.version = context.text("qkprof_version");
     e.commit = context.text("commit");
     e.complete = context.flag("complete");
+    e.calibration = read_calibration(context);
+    e.warm_up = context.text_or_empty("warm_up");
     static const std::set<std::string, std::less<>> known = {
-        "date", "host_name", "executable", "library_build_type", "qkprof_version", "commit"};
+        "date", "host_name", "executable", "library_build_type", "qkprof_version", "commit", "warm_up"};
     for (const auto& [name, value] : context.json().items()) {
         if (value.is_string() && !known.contains(name)) {
             e.further.emplace_back(name, value.get<std::string>());

@@ -1,6 +1,8 @@
 // Writes a profile as Google Benchmark's JSON.
 #include "profile.h"
 
+#include "roofline.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -58,6 +60,22 @@ void add_verification(Json& entry, const Measurement& m) {
     }
 }
 
+void add_roofline(Json& entry, const Measurement& m, const Roofline& roofline) {
+    for (const auto& [name, number] : roofline.numbers_of(m)) {
+        if (name.ends_with("_floor_bytes")) {
+            entry[name] = counter_value(*number.value);  // nobody counts it: it follows from the problem
+        } else {
+            add_counter(entry, name, number);
+        }
+    }
+    const Bound bound = roofline.bound_of(m);
+    entry["bound_by"] = bound.by.empty() ? Json(nullptr) : Json(bound.by);
+    if (bound.by.empty()) {
+        entry["bound_by_reason"] = bound.fraction.reason;
+    }
+    entry["measurement_errors"] = roofline.errors_of(m);
+}
+
 Json kernel_json(const KernelUse& kernel) {
     return {{"name", kernel.name},
             {"launches", counter_value(kernel.launches)},
@@ -69,7 +87,7 @@ Json kernel_json(const KernelUse& kernel) {
 }
 
 // All of an entry but its time, which differs between the repetitions.
-Json facts_of(const Measurement& m, const CopyFractions& fractions) {
+Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofline& roofline) {
     const Problem& p = m.problem;
     Json entry = {{"variant", m.variant},
                   {"family", name_of(m.family)},
@@ -123,15 +141,33 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions) {
         entry["copy_fraction_reason"] = fraction.reason;
     }
     entry["contradictions"] = m.contradictions;
+    add_roofline(entry, m, roofline);
     return entry;
+}
+
+// One sample; `of_all` with those that were throttled.
+Json sample_entry(const Measurement& m, std::size_t repetition, std::size_t of_all, double seconds,
+                  double host_seconds) {
+    return {{"name", m.name()},
+            {"run_name", m.name()},
+            {"run_type", "iteration"},
+            {"repetitions", of_all},
+            {"repetition_index", repetition},
+            {"threads", 1},
+            {"iterations", 1},
+            {"real_time", number(seconds * 1e6)},
+            {"cpu_time", number(host_seconds * 1e6)},
+            {"time_unit", "us"},
+            {"timer", m.timer}};
 }
 
 // Entries without a time are aggregates and have no unit: so Google Benchmark's compare.py leaves them out instead of
 // computing with null.
-void add_entries(Json& entries, const Measurement& m, const CopyFractions& fractions) {
+void add_entries(Json& entries, const Measurement& m, const CopyFractions& fractions, const Roofline& roofline) {
     const std::string name = m.name();
-    const Json facts = facts_of(m, fractions);
-    if (m.seconds.empty()) {
+    const Json facts = facts_of(m, fractions, roofline);
+    const std::size_t samples = m.seconds.size() + m.throttled.size();
+    if (samples == 0) {
         Json entry = {{"name", name},        {"run_name", name}, {"run_type", "aggregate"},
                       {"repetitions", 0},    {"threads", 1},     {"aggregate_name", "untimed"},
                       {"real_time", nullptr}};
@@ -140,24 +176,59 @@ void add_entries(Json& entries, const Measurement& m, const CopyFractions& fract
         entries.push_back(std::move(entry));
         return;
     }
-    for (std::size_t i = 0; i < m.seconds.size(); ++i) {
-        Json entry = {{"name", name},
-                      {"run_name", name},
-                      {"run_type", "iteration"},
-                      {"repetitions", m.seconds.size()},
-                      {"repetition_index", i},
-                      {"threads", 1},
-                      {"iterations", 1},
-                      {"real_time", number(m.seconds[i] * 1e6)},
-                      {"cpu_time", number(m.host_seconds.at(i) * 1e6)},
-                      {"time_unit", "us"},
-                      {"timer", m.timer}};
+    auto throttled = m.throttled.begin();
+    std::size_t usable = 0;
+    for (std::size_t i = 0; i < samples; ++i) {
+        Json entry;
+        if (throttled != m.throttled.end() && (throttled->repetition == i || usable == m.seconds.size())) {
+            entry = sample_entry(m, i, samples, throttled->seconds, throttled->host_seconds);
+            entry["throttled"] = true;
+            entry["throttle_reasons"] = throttled->reasons;
+            ++throttled;
+        } else {
+            entry = sample_entry(m, i, samples, m.seconds[usable], m.host_seconds.at(usable));
+            ++usable;
+        }
+        if (m.seconds.empty()) {
+            entry["real_time_reason"] = m.no_time_reason;
+        }
         entry.update(facts);
         entries.push_back(std::move(entry));
     }
 }
 
-Json context_of(const Environment& e) {
+Json calibration_of(const Calibration& calibration) {
+    Json rows = Json::array();
+    for (const CalibrationRow& row : calibration.rows) {
+        Json entry = {{"what", row.what},
+                      {"counter", row.counter},
+                      {"expected", counter_value(row.expected)},
+                      {"allowed", counter_value(row.allowed)},
+                      {"read", row.read ? counter_value(*row.read) : Json(nullptr)},
+                      {"verdict", name_of(agreement_of(row))}};
+        if (!row.read) {
+            entry["read_reason"] = row.reason;
+        }
+        rows.push_back(std::move(entry));
+    }
+    if (!calibration.failure.empty()) {
+        return {{"failure", calibration.failure}};
+    }
+    return {{"date", calibration.date}, {"seconds", calibration.seconds}, {"rows", std::move(rows)}};
+}
+
+Json ceilings_of(const Roofline& roofline) {
+    Json ceilings = Json::object();
+    for (const auto& [name, ceiling] : {std::pair{"dram", &roofline.dram()}, std::pair{"l2", &roofline.l2()},
+                                        std::pair{"dram_on_paper", &roofline.dram_on_paper()}}) {
+        const std::string key = fmt::format("{}_bytes_per_second", name);
+        ceilings[key] = ceiling->rate ? number(*ceiling->rate) : Json(nullptr);
+        ceilings[key + (ceiling->rate ? "_from" : "_reason")] = ceiling->rate ? ceiling->source : ceiling->reason;
+    }
+    return ceilings;
+}
+
+Json context_of(const Environment& e, const Roofline& roofline) {
     const DeviceInfo& d = e.device;
     Json facts = Json::object();
     for (const auto& [name, value] : d.facts) {
@@ -182,6 +253,11 @@ Json context_of(const Environment& e) {
                          {"shared_bytes_per_block", d.limits.shared_bytes_per_block},
                          {"persisting_l2_bytes", d.limits.persisting_l2_bytes},
                          {"facts", facts}};
+    context["calibration"] = calibration_of(e.calibration);
+    if (!e.warm_up.empty()) {
+        context["warm_up"] = e.warm_up;
+    }
+    context["ceilings"] = ceilings_of(roofline);
     for (const auto& [name, value] : e.further) {
         context.emplace(name, value);  // never over one of the above
     }
@@ -192,12 +268,21 @@ Json context_of(const Environment& e) {
 
 std::string to_json(const Profile& profile) {
     const CopyFractions fractions(profile.measurements);
+    const Roofline roofline(profile);
     Json entries = Json::array();
     for (const Measurement& measurement : profile.measurements) {
-        add_entries(entries, measurement, fractions);
+        add_entries(entries, measurement, fractions, roofline);
     }
-    const Json whole = {{"context", context_of(profile.environment)}, {"benchmarks", std::move(entries)}};
-    return whole.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    // An entry a line: files of thousands stay small, and their differences readable.
+    const auto text_of = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
+    std::string text = "{\"context\": " + text_of(context_of(profile.environment, roofline)) + ",\n\"benchmarks\": [";
+    const char* separator = "\n";
+    for (const Json& entry : entries) {
+        text += separator;
+        text += text_of(entry);
+        separator = ",\n";
+    }
+    return text + "\n]}\n";
 }
 
 }  // namespace qkprof

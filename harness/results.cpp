@@ -1,27 +1,20 @@
 #include "results.h"
 
+#include "cells.h"
+#include "roofline.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <set>
 
 namespace qkprof {
 namespace {
 
-constexpr double sector_bytes = 32;
 constexpr const char* unknown = "-";
-
-// The linear interpolation between the two nearest of the sorted samples.
-double quantile(const std::vector<double>& sorted, double fraction) {
-    const double place = fraction * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(place);
-    const std::size_t above = std::min(below + 1, sorted.size() - 1);
-    return std::lerp(sorted[below], sorted[above], place - std::floor(place));
-}
 
 // `digits` significant ones, never in scientific notation; for values in [0, 1000).
 std::string significant(double value, int digits) {
@@ -38,27 +31,6 @@ std::string in_units(double value, double step, const std::vector<const char*>& 
     return fmt::format("{} {}", significant(value, digits), units[unit]);
 }
 
-std::string variant_text(const Measurement& m) {
-    std::string text = m.variant;
-    for (const auto& [name, value] : m.non_standard) {
-        text += fmt::format(" {}={}", name, value);
-    }
-    return m.family == Family::ceiling ? text + " (ceiling)" : text;
-}
-
-std::string shape_text(const Problem& p) {
-    return fmt::format("{}x{}x{}x{}", p.batch, p.sequence, p.heads, p.head_dim);
-}
-
-Counter counter_of(const Measurement& m, const std::string& name) {
-    const auto found = m.counters.find(name);
-    return found != m.counters.end() ? found->second
-                                     : Counter{.value = {},
-                                               .source = Source::counted,
-                                               .reason = m.counters.empty() ? "the run ended before it was counted"
-                                                                            : "the device does not count it"};
-}
-
 // The counters that were asked for by the names that the device gives them.
 std::vector<std::string> further_metrics(const Profile& profile) {
     std::set<std::string> names;
@@ -72,46 +44,10 @@ std::vector<std::string> further_metrics(const Profile& profile) {
     return {names.begin(), names.end()};
 }
 
-// The sum of two counters, times `unit`: unknown where either is, modelled where either is.
-Counter sum_of(const Measurement& m, const char* first, const char* second, double unit) {
-    const Counter a = counter_of(m, first);
-    const Counter b = counter_of(m, second);
-    if (!a.value || !b.value) {
-        return a.value ? b : a;
-    }
-    return {.value = (*a.value + *b.value) * unit, .source = std::max(a.source, b.source), .reason = {}};
-}
-
-// Why cells of the table are unknown: each reason once, with the columns it is for.
-class Reasons {
-  public:
-    Cell unknown_cell(const std::string& column, const std::string& reason) {
-        auto known = std::find_if(reasons_.begin(), reasons_.end(), [&](const auto& r) { return r.first == reason; });
-        if (known == reasons_.end()) {
-            known = reasons_.insert(known, {reason, {}});
-        }
-        std::vector<std::string>& columns = known->second;
-        if (std::find(columns.begin(), columns.end(), column) == columns.end()) {
-            columns.push_back(column);
-        }
-        return {unknown, Style::faint};
-    }
-    std::vector<std::string> notes() const {
-        std::vector<std::string> notes;
-        for (const auto& [reason, columns] : reasons_) {
-            notes.push_back(fmt::format("- {}: {}", fmt::join(columns, ", "), reason));
-        }
-        return notes;
-    }
-
-  private:
-    std::vector<std::pair<std::string, std::vector<std::string>>> reasons_;  // few, in the order they came up
-};
-
 class ResultsTable {
   public:
     explicit ResultsTable(const Profile& profile)
-        : profile_(profile), fractions_(profile.measurements), further_(further_metrics(profile)) {}
+        : profile_(profile), fractions_(profile.measurements), roofline_(profile), further_(further_metrics(profile)) {}
 
     Table build() {
         table_.columns = {{"variant"},         {"state"},         {"time", true},     {"spread", true},
@@ -121,16 +57,15 @@ class ResultsTable {
             table_.columns.push_back({name, true});
         }
         table_.columns.push_back({"error", true});
-        const auto& all = profile_.measurements;
-        for (auto first = all.begin(); first != all.end();) {
-            const auto last =
-                std::find_if(first, all.end(), [&](const Measurement& m) { return m.problem != first->problem; });
-            add_section({first, last});
-            first = last;
+        for (const auto& group : by_problem(profile_.measurements)) {
+            add_section(group);
         }
         table_.notes = reasons_.notes();
         if (modelled_) {
             table_.notes.emplace_back("~ modelled, not counted");
+        }
+        for (const std::string& fault : faults_of(profile_.environment.calibration)) {
+            table_.notes.push_back("calibration: " + fault);
         }
         if (!profile_.environment.complete) {
             table_.notes.emplace_back("interrupted: this is what was measured until then");
@@ -139,10 +74,8 @@ class ResultsTable {
     }
 
   private:
-    void add_section(std::vector<Measurement> group) {
-        std::stable_sort(group.begin(), group.end(),
-                         [](const Measurement& a, const Measurement& b) { return a.state < b.state; });
-        const Problem& p = group.front().problem;
+    void add_section(const std::vector<const Measurement*>& group) {
+        const Problem& p = group.front()->problem;
         Section section;
         section.heading = fmt::format("{} {}, {} compulsory{}", shape_text(p), name_of(p.dtype),
                                       format_bytes(static_cast<double>(p.compulsory_bytes())),
@@ -154,7 +87,8 @@ class ResultsTable {
                 section.notes.push_back(note);
             }
         };
-        for (const Measurement& m : group) {
+        for (const Measurement* measurement : group) {
+            const Measurement& m = *measurement;
             if (m.ran()) {
                 section.rows.push_back(row_of(m));
             }
@@ -162,6 +96,17 @@ class ResultsTable {
                 once(fmt::format("{}: {}", variant_text(m), error_of(m)));
             }
             for (const std::string& sentence : m.contradictions) {
+                once(sentence);
+            }
+            if (!m.throttled.empty()) {
+                std::set<std::string> reasons;
+                for (const ThrottledSample& sample : m.throttled) {
+                    reasons.insert(sample.reasons.begin(), sample.reasons.end());
+                }
+                once(fmt::format("{} {}: {} of {} samples throttled ({}), left out", variant_text(m), name_of(m.state),
+                                 m.throttled.size(), m.throttled.size() + m.seconds.size(), fmt::join(reasons, ", ")));
+            }
+            for (const std::string& sentence : roofline_.errors_of(m)) {
                 once(sentence);
             }
         }
@@ -187,9 +132,9 @@ class ResultsTable {
                                                         reasons_.unknown_cell("launches", launches.reason).text)});
         row.push_back(
             {format_bytes(static_cast<double>(m.declaration.load_bytes + m.declaration.store_bytes)), declared});
-        row.push_back(bytes_cell("requested", sum_of(m, "global_load_sectors", "global_store_sectors", sector_bytes)));
-        row.push_back(bytes_cell("L2", sum_of(m, "l2_read_sectors", "l2_write_sectors", sector_bytes)));
-        row.push_back(bytes_cell("DRAM", sum_of(m, "dram_read_bytes", "dram_write_bytes", 1)));
+        row.push_back(bytes_cell("requested", roofline_.traffic(m, Level::l1).bytes));
+        row.push_back(bytes_cell("L2", roofline_.traffic(m, Level::l2).bytes));
+        row.push_back(bytes_cell("DRAM", roofline_.traffic(m, Level::dram).bytes));
         for (const std::string& name : further_) {
             const Counter counter = counter_of(m, name);
             row.push_back(counter.value ? Cell{fmt::format("{}", *counter.value)}
@@ -207,7 +152,7 @@ class ResultsTable {
             return;
         }
         const double seconds = median(m.seconds);
-        row.push_back({format_time(seconds)});
+        row.push_back({format_time(seconds), roofline_.errors_of(m).empty() ? Style::plain : Style::bad});
         const std::optional<double> spread = relative_spread(m.seconds);
         row.push_back(spread ? Cell{fmt::format("\u00b1{:.1f}%", *spread * 100)}
                              : reasons_.unknown_cell("spread", "it needs at least 3 samples"));
@@ -232,18 +177,18 @@ class ResultsTable {
 
     const Profile& profile_;
     CopyFractions fractions_;
+    Roofline roofline_;
     std::vector<std::string> further_;
     Reasons reasons_;
     Table table_;
     bool modelled_ = false;
 };
 
-// The counters that a device gives; the others of metrics() follow from a measurement and have cells of their own.
+// The counters that the device of this profile gives.
 std::vector<std::string> device_metrics(const Profile& profile) {
     std::vector<std::string> names;
     for (const Metric& metric : metrics()) {
-        const std::string_view name = metric.name;
-        if (name != "compulsory_bytes" && name != "error_norm" && name != "copy_fraction") {
+        if (!metric.derived) {
             names.emplace_back(metric.name);
         }
     }
@@ -256,15 +201,6 @@ std::vector<std::string> device_metrics(const Profile& profile) {
 Cell plain_number(const std::optional<double>& value) { return {value ? fmt::format("{}", *value) : std::string()}; }
 
 }  // namespace
-
-std::optional<double> relative_spread(std::vector<double> samples) {
-    constexpr std::size_t least = 3;
-    if (samples.size() < least) {
-        return {};
-    }
-    std::sort(samples.begin(), samples.end());
-    return (quantile(samples, 0.75) - quantile(samples, 0.25)) / 2 / quantile(samples, 0.5);
-}
 
 std::string format_time(double seconds) { return in_units(seconds * 1e9, 1000, {"ns", "us", "ms", "s"}, 4); }
 
@@ -280,6 +216,7 @@ Table results_table(const Profile& profile) { return ResultsTable(profile).build
 
 Table results_rows(const Profile& profile) {
     const CopyFractions fractions(profile.measurements);
+    const Roofline roofline(profile);
     Table table;
     for (const char* title : {"name",
                               "variant",
@@ -304,6 +241,10 @@ Table results_rows(const Profile& profile) {
                               "declared_shared_bytes"}) {
         table.columns.push_back({title});
     }
+    for (const auto& [name, number] : roofline.numbers_of({})) {  // the same names for every measurement
+        table.columns.push_back({name});
+    }
+    table.columns.push_back({"bound_by"});
     const std::vector<std::string> counters = device_metrics(profile);
     for (const std::string& name : counters) {
         table.columns.push_back({name});
@@ -316,11 +257,15 @@ Table results_rows(const Profile& profile) {
             parameters.push_back(fmt::format("{}={}", name, value));
         }
         const std::string error = error_of(m);
-        const char* status = !m.refused.empty()         ? "refused"
-                             : !m.not_run.empty()       ? "not run"
-                             : !m.right()               ? "wrong"
-                             : m.contradictions.empty() ? "ok"
-                                                        : "contradicted";
+        const std::vector<std::string> mismeasured = roofline.errors_of(m);
+        const char* status = !m.refused.empty()          ? "refused"
+                             : !m.not_run.empty()        ? "not run"
+                             : !m.right()                ? "wrong"
+                             : !m.contradictions.empty() ? "contradicted"
+                             : !mismeasured.empty()      ? "mismeasured"
+                                                         : "ok";
+        std::vector<std::string> messages = m.contradictions;
+        messages.insert(messages.end(), mismeasured.begin(), mismeasured.end());
         std::optional<double> seconds;
         std::optional<double> spread;
         std::optional<double> rate;
@@ -337,7 +282,7 @@ Table results_rows(const Profile& profile) {
                                  {name_of(m.problem.dtype)},
                                  {name_of(m.state)},
                                  {status},
-                                 {error.empty() ? fmt::format("{}", fmt::join(m.contradictions, " ")) : error},
+                                 {error.empty() ? fmt::format("{}", fmt::join(messages, " ")) : error},
                                  {m.timer},
                                  {fmt::format("{}", m.seconds.size())},
                                  plain_number(seconds ? std::optional(*seconds * 1e6) : seconds),
@@ -351,6 +296,10 @@ Table results_rows(const Profile& profile) {
                                             m.declaration.shared_bytes}) {
             row.push_back({m.ran() ? fmt::format("{}", declared) : std::string()});
         }
+        for (const auto& [name, number] : roofline.numbers_of(m)) {
+            row.push_back(plain_number(m.right() ? number.value : std::nullopt));
+        }
+        row.push_back({roofline.bound_of(m).by});
         for (const std::string& name : counters) {
             const Counter counter = counter_of(m, name);
             row.push_back(plain_number(counter.value));

@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include "roofline.h"
 #include "timing.h"
 
 #include <fmt/format.h>
@@ -12,26 +13,6 @@ namespace qkprof {
 namespace {
 
 constexpr std::int64_t sector_bytes = 32;
-
-std::string text_of(const Problem& p) {
-    return fmt::format("{}x{}x{}x{} {}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype));
-}
-
-Request request_of(const Candidate& candidate, const Problem& problem, const Device& device) {
-    return {.problem = problem, .parameters = candidate.parameters, .limits = device.info().limits};
-}
-
-// Of the intermediates of all candidates that run the problem: they share one scratch buffer.
-std::int64_t scratch_bytes(const std::vector<Candidate>& candidates, const Problem& problem, const Device& device) {
-    std::int64_t bytes = 0;
-    for (const Candidate& candidate : candidates) {
-        const Request request = request_of(candidate, problem, device);
-        if (candidate.variant->scratch_bytes && candidate.variant->refuses(request).empty()) {
-            bytes = std::max(bytes, candidate.variant->scratch_bytes(request));
-        }
-    }
-    return bytes;
-}
 
 std::vector<Candidate> with_ceilings(std::vector<Candidate> candidates, const Device& device) {
     const auto is_ceiling = [](const Candidate& candidate) { return candidate.variant->family == Family::ceiling; };
@@ -212,10 +193,13 @@ class ProblemRun {
         if (jobs.empty()) {
             return;
         }
+        progress("warm up");
+        profile_.environment.warm_up = device_.warm_up();
         progress(fmt::format("time {} calls, {} samples each", jobs.size(), plan_.samples));
         run_timing(jobs, plan_.samples, observer_.interrupted);
         for (const TimingJob& job : jobs) {
-            if (job.measurement.seconds.empty() && !observer_.interrupted()) {
+            const Measurement& m = job.measurement;
+            if (m.seconds.empty() && m.throttled.empty() && !observer_.interrupted()) {
                 job.measurement.no_time_reason = "--benchmark_filter leaves it out";
             }
         }
@@ -231,6 +215,25 @@ class ProblemRun {
 };
 
 }  // namespace
+
+std::string text_of(const Problem& p) {
+    return fmt::format("{}x{}x{}x{} {}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype));
+}
+
+Request request_of(const Candidate& candidate, const Problem& problem, const Device& device) {
+    return {.problem = problem, .parameters = candidate.parameters, .limits = device.info().limits};
+}
+
+std::int64_t scratch_bytes(const std::vector<Candidate>& candidates, const Problem& problem, const Device& device) {
+    std::int64_t bytes = 0;
+    for (const Candidate& candidate : candidates) {
+        const Request request = request_of(candidate, problem, device);
+        if (candidate.variant->scratch_bytes && candidate.variant->refuses(request).empty()) {
+            bytes = std::max(bytes, candidate.variant->scratch_bytes(request));
+        }
+    }
+    return bytes;
+}
 
 void check_memory(const Device& device, const Plan& plan) {
     for (const Problem& problem : plan.problems) {
@@ -250,6 +253,8 @@ void check_memory(const Device& device, const Plan& plan) {
 void run(Device& device, Plan plan, Profile& profile, const Observer& observer) {
     plan.candidates = with_ceilings(std::move(plan.candidates), device);
     check_memory(device, plan);
+    observer.progress("calibrate");
+    profile.environment.calibration = device.calibrate();
     for (std::size_t i = 0; i < plan.problems.size() && !observer.interrupted(); ++i) {
         const std::string place = fmt::format("[{}/{}] {}", i + 1, plan.problems.size(), text_of(plan.problems[i]));
         ProblemRun(device, plan, plan.problems[i], place, profile, observer).run();
@@ -286,7 +291,8 @@ Exit verdict_of(const Profile& profile) {
     if (any([](const Measurement& m) { return m.ran() && !m.verification.correct; })) {
         return Exit::wrong_result;
     }
-    if (any([](const Measurement& m) { return !m.contradictions.empty(); })) {
+    const Roofline roofline(profile);
+    if (any([&](const Measurement& m) { return !m.contradictions.empty() || !roofline.errors_of(m).empty(); })) {
         return Exit::failed;
     }
     const bool nothing_known =

@@ -26,6 +26,14 @@ struct Observer {
     std::function<bool()> interrupted;                 // asked between steps; true ends the run
 };
 
+// "8x1024x16x128 f32"
+std::string text_of(const Problem& problem);
+
+Request request_of(const Candidate& candidate, const Problem& problem, const Device& device);
+
+// Of the intermediates of all candidates that run the problem: they share one scratch buffer.
+std::int64_t scratch_bytes(const std::vector<Candidate>& candidates, const Problem& problem, const Device& device);
+
 // Throws InputError when a problem does not fit the device's memory.
 void check_memory(const Device& device, const Plan& plan);
 
@@ -36,10 +44,11 @@ void run(Device& device, Plan plan, Profile& profile, const Observer& observer);
 // Sentences about what a variant declares and the counts contradict.
 std::vector<std::string> contradictions_of(const Measurement& measurement);
 
-// In this order: wrong_result; failed (a declaration is contradicted); cannot_measure (no problem could be run, nothing
-// at all could be counted or timed, or a metric that was asked for by its name has no value anywhere); inconclusive
-// (interrupted, a problem that could not be run beside others that were, or every variant refused every problem);
-// passed. A single counter or time that is unknown has its reason beside it and changes nothing.
+// In this order: wrong_result; failed (a declaration is contradicted, or a figure is over a physical ceiling);
+// cannot_measure (no problem could be run, nothing at all could be counted or timed, or a metric that was asked for by
+// its name has no value anywhere); inconclusive (interrupted, a problem that could not be run beside others that were,
+// or every variant refused every problem); passed. A single counter or time that is unknown has its reason beside it
+// and changes nothing.
 Exit verdict_of(const Profile& profile);
 
 // The metrics that were asked for by their names and have no value in any measurement.

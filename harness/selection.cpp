@@ -14,10 +14,8 @@ namespace qkprof {
 namespace {
 
 std::vector<const Variant*> chosen_by(const std::vector<Variant>& all, const std::vector<std::string>& globs) {
-    std::vector<std::string> names;
-    for (const Variant& variant : all) {
-        names.push_back(variant.name);
-    }
+    std::vector<std::string> names(all.size());
+    std::transform(all.begin(), all.end(), names.begin(), [](const Variant& variant) { return variant.name; });
     std::vector<bool> chosen(all.size(), false);
     for (const std::string& glob : globs) {
         bool any = false;

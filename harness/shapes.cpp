@@ -179,10 +179,8 @@ std::vector<Preset> parse_presets(std::string_view toml, std::string_view source
     }
     // toml++ orders by name; people read the file's order.
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<Preset> result;
-    for (auto& [line, preset] : found) {
-        result.push_back(std::move(preset));
-    }
+    std::vector<Preset> result(found.size());
+    std::transform(found.begin(), found.end(), result.begin(), [](auto& item) { return std::move(item.second); });
     return result;
 }
 

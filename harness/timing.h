@@ -15,6 +15,16 @@ struct TimingJob {
     Measurement& measurement;
 };
 
+// A sample as the runner took it.
+struct TakenSample {
+    Sample sample;
+    double host_seconds = 0;
+};
+
+// Puts the samples, in the order in which they were taken, into the measurement: those that were throttled apart from
+// the others; the clocks and the number of throttled ones among its counters.
+void store_samples(const std::vector<TakenSample>& samples, Measurement& measurement);
+
 // Hands Google Benchmark its own flags (--benchmark_*), once in a process and before run_timing. Random interleaving is
 // on unless they say otherwise. Throws InputError for a flag that it does not know and for those that qkprof has an
 // option of its own for.

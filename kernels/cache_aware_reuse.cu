@@ -68,8 +68,8 @@ const Registration registration(
      .family = Family::cache_aware,
      .hypothesis = "position-major: angles and gamma in registers across heads and batch, loaded once a warp",
      .parameters =
-         {{"threads", "threads a block", 256, {64, 128, 256, 512}},
-          {"reuse", "head vectors that a lane group takes at most, all of one position", 2, {1, 2, 4, 8, 16, 32}}},
+         {{"threads", "threads a block", 64, {64, 128, 256, 512}},
+          {"reuse", "head vectors that a lane group takes at most, all of one position", 4, {1, 2, 4, 8, 16, 32}}},
      .refuses = [](const Request& request) { return refuse_paired(request.problem); },
      .declare =
          [](const Request& request) {

@@ -70,28 +70,12 @@ std::string refuse_lanes(const Request& request) {
            ", not " + std::to_string(lanes);
 }
 
-// Summed over all warps, the positions whose table rows are loaded, each time that they are.
-std::int64_t table_rows_loaded(const Problem& p, std::int64_t rows_at_once, std::int64_t heads) {
-    std::int64_t loaded = 0;
-    for (std::int64_t first = 0; first < p.rows(); first += rows_at_once * heads) {
-        const std::int64_t end = std::min(first + rows_at_once * heads, p.rows());
-        if (first / p.heads == (end - 1) / p.heads) {
-            ++loaded;
-            continue;
-        }
-        for (std::int64_t turn = first; turn < end; turn += rows_at_once) {
-            loaded += positions_between(p, turn, std::min(turn + rows_at_once, end) - 1);
-        }
-    }
-    return loaded;
-}
-
 Declaration declare(const Request& request) {
     const Problem& p = request.problem;
     const PairedLayout layout = layout_of(request);
     const int heads = request.parameter("heads");
     const std::int64_t warps = divide_up(p.rows(), std::int64_t{layout.rows_at_once()} * heads);
-    const std::int64_t constants = warps + table_rows_loaded(p, layout.rows_at_once(), heads);
+    const std::int64_t constants = warps + positions_touched(p, layout.rows_at_once(), heads);
     return {.launches = p.rows() > 0 ? 1 : 0,
             .load_bytes = paired_tensor_bytes(p, layout) + constants * paired_constant_bytes(p, layout),
             .store_bytes = paired_tensor_bytes(p, layout),

@@ -7,7 +7,7 @@
 // Half of a warp's active lanes hold the lower half of the head vector, the other half the upper. In shared memory the
 // 16-byte parts of a warp's lanes lie side by side, part by part, so that neither write nor read meets a bank conflict.
 
-#include "paired_lanes.h"
+#include "head_vector.h"
 
 namespace qkprof::inline QK_BUILD {
 namespace {

@@ -4,20 +4,18 @@
 // Hypothesis: every head of a position needs the same table rows, so a block that stages them once asks for fewer bytes
 // of global memory than warps that each ask the L1 for them; the gain must pay for the barrier.
 //
-// A block handles consecutive rows, `heads` a lane group (pairs, see paired_lanes.h). Their loads are issued before the
+// A block handles consecutive rows, `heads` a lane group (see paired.h). Their loads are issued before the
 // staging, so that the two overlap. The staged rows are half vectors of head_dim / 2 floats: the two halves of gamma,
 // the cosines of each position, the sines of each position.
 
-#include "paired_lanes.h"
-
-#include <numeric>
+#include "paired.h"
 
 namespace qkprof::inline QK_BUILD {
 namespace {
 
 // At least 8 lanes a head, so that the lanes of one shared wavefront (8 of 16 bytes) read one table row.
 template <class T, int D>
-using Layout = PairedLanes<T, D, D == 64 ? 4 : 16 / static_cast<int>(sizeof(T))>;
+using Layout = OneVector<T, D, D == 64 ? 4 : 16 / static_cast<int>(sizeof(T))>;
 
 // Where vector `v` of a staged row lies: a lane of 16-bit storage reads two neighbouring vectors in two accesses, and
 // flipping the lowest bit of every other eight keeps 8 lanes with a stride of two vectors in different banks.
@@ -35,33 +33,26 @@ QK_DEVICE void read_staged(unsigned row, unsigned entry, float (&values)[N]) {
 
 template <class T, int D, int Heads>
 QK_KERNEL void fused_table_shared_kernel(Arguments a) {
-    using L = Layout<T, D>;
-    using V = Vector<T, L::size>;
-    const unsigned rows_at_once = threads() / L::lanes;
+    using P = Layout<T, D>;
+    const unsigned rows_at_once = threads() / P::lanes;
     const unsigned first = block() * rows_at_once * Heads;
     const unsigned last = std::min(first + rows_at_once * Heads, a.rows) - 1;
-    const unsigned row = first + thread() / L::lanes;
-    const unsigned entry = thread() % L::lanes * L::size;
-    const bool holds = thread() % L::lanes < L::active;
+    const unsigned row = first + thread() / P::lanes;
 
-    V lower[Heads] = {};
-    V upper[Heads] = {};
+    typename P::Head head[Heads];
     for (int h = 0; h < Heads; ++h) {
-        if (holds && row + h * rows_at_once <= last) {
-            lower[h] = load(reinterpret_cast<const V*>(q_at<T>(a, row + h * rows_at_once, D, entry)));
-            upper[h] = load(reinterpret_cast<const V*>(q_at<T>(a, row + h * rows_at_once, D, D / 2 + entry)));
-        }
+        head[h] = P::template load_head<Cache::normal>(a, row + h * rows_at_once);
     }
 
     // The block's positions are consecutive, modulo the sequence.
     constexpr unsigned vectors = D / 8;
     const unsigned first_position = first / a.heads;
     const unsigned positions = std::min(last / a.heads - first_position + 1, a.sequence);
-    const auto* gamma = reinterpret_cast<const Vector<float, 4>*>(a.gamma);
+    const auto* weights = reinterpret_cast<const Vector<float, 4>*>(a.gamma);
     const auto* cos = reinterpret_cast<const Vector<float, 4>*>(a.cos);
     const auto* sin = reinterpret_cast<const Vector<float, 4>*>(a.sin);
     for (unsigned i = thread(); i < 2 * vectors; i += threads()) {
-        shared_store(staged<D>(i / vectors, i % vectors), load<Cache::read_only>(gamma + i));
+        shared_store(staged<D>(i / vectors, i % vectors), load<Cache::read_only>(weights + i));
     }
     for (unsigned i = thread(); i < positions * vectors; i += threads()) {
         const unsigned position = (first_position + i / vectors) % a.sequence;
@@ -73,22 +64,16 @@ QK_KERNEL void fused_table_shared_kernel(Arguments a) {
 
     for (int h = 0; h < Heads; ++h) {
         const unsigned r = row + h * rows_at_once;
-        float x[2][L::size];
-        unpack(lower[h], x[0]);
-        unpack(upper[h], x[1]);
-        const float scale = inverse_rms(sum_lanes<L::lanes>(sum_of_squares(x[0], x[1])), D, a.eps);
-        if (holds && r <= last) {
+        const float scale = inverse_rms(P::sum_of_squares(head[h]), D, a.eps);
+        if (P::holds() && r <= last) {
             const unsigned slot = (r / a.heads - first_position) % positions;
-            float weight[2][L::size];
-            float cosine[L::size];
-            float sine[L::size];
-            read_staged<D>(0, entry, weight[0]);
-            read_staged<D>(1, entry, weight[1]);
-            read_staged<D>(2 + slot, entry, cosine);
-            read_staged<D>(2 + positions + slot, entry, sine);
-            normalise_and_rotate(x[0], x[1], scale, weight, cosine, sine);
-            store(reinterpret_cast<V*>(out_at<T>(a, r, D, entry)), pack<T, L::size>(x[0]));
-            store(reinterpret_cast<V*>(out_at<T>(a, r, D, D / 2 + entry)), pack<T, L::size>(x[1]));
+            typename P::Gamma gamma;
+            typename P::Angles angles;
+            read_staged<D>(0, P::column(0), gamma.lo);
+            read_staged<D>(1, P::column(0), gamma.hi);
+            read_staged<D>(2 + slot, P::column(0), angles.cosine);
+            read_staged<D>(2 + positions + slot, P::column(0), angles.sine);
+            P::template store_head<Cache::normal>(a, r, P::apply(head[h], scale, gamma, angles));
         }
     }
 }
@@ -97,8 +82,8 @@ QK_KERNEL void fused_table_shared_kernel(Arguments a) {
 std::int64_t rows_per_block(const Request& request) {
     std::int64_t rows = 0;
     for_compiled(request.problem, [&](auto compiled) {
-        using L = Layout<typename decltype(compiled)::type, decltype(compiled)::head_dim>;
-        rows = std::int64_t{request.parameter("threads")} / L::lanes * request.parameter("heads");
+        using P = Layout<typename decltype(compiled)::type, decltype(compiled)::head_dim>;
+        rows = std::int64_t{request.parameter("threads")} / P::layout.lanes * request.parameter("heads");
     });
     return rows;
 }

@@ -5,25 +5,25 @@
 //
 // Each warp runs a ring of its own: `stages` buffers of `tile` bytes, an mbarrier a buffer. Lane 0 asks for the tiles,
 // stages - 1 ahead; when a tile has arrived, the warp computes it in place and lane 0 stores it. Nothing in the loop is
-// waited for by the whole block. Within a tile the layout is that of paired_lanes.h.
+// waited for by the whole block. Within a tile the layout is that of paired.h.
 
-#include "paired_lanes.h"
+#include "paired.h"
 
 namespace qkprof::inline QK_BUILD {
 namespace {
 
 // With 4 lanes a head the 8 lanes of one shared wavefront belong to two rows, 128 bytes apart: every other group takes
 // its upper chunk first, which is in other banks, and rotates the other way round.
-template <class L>
-constexpr bool alternates = L::lanes == 4;
+template <class P>
+constexpr bool alternates = P::lanes == 4;
 
 // Bytes before the tiles: an mbarrier for each of `count` buffers, the tiles aligned to 128 bytes.
 QK_ANYWHERE constexpr unsigned barrier_bytes(unsigned count) { return (count * 8 + 127) / 128 * 128; }
 
 template <class T, int D, int Stages>
 QK_KERNEL void fused_tile_bulk_kernel(Arguments a, unsigned tile_rows) {
-    using L = PairedLanes<T, D>;
-    using V = Vector<T, L::size>;
+    using P = OneVector<T, D>;
+    using Words = typename P::Words;
     const unsigned warps = threads() / 32;
     const std::size_t tile_bytes = std::size_t{tile_rows} * D * sizeof(T);
     const std::size_t first_buffer = std::size_t{warp()} * Stages;
@@ -51,15 +51,15 @@ QK_KERNEL void fused_tile_bulk_kernel(Arguments a, unsigned tile_rows) {
         }
     }
 
-    const unsigned group = lane() / L::lanes;
-    const unsigned entry = lane() % L::lanes * L::size;
-    const bool holds = lane() % L::lanes < L::active;
-    const bool turned = alternates<L> && group % 2 == 1;
-    const unsigned column[2] = {(turned ? D / 2 : 0) + entry, (turned ? 0 : D / 2) + entry};
-    float gamma[2][L::size] = {};
-    if (holds) {
-        load_constants(a.gamma + column[0], gamma[0]);
-        load_constants(a.gamma + column[1], gamma[1]);
+    const bool turned = alternates<P> && P::group() % 2 == 1;
+    const unsigned lo = P::column(0) + (turned ? D / 2 : 0);
+    const unsigned hi = P::column(0) + (turned ? 0 : D / 2);
+    typename P::Gamma gamma = {};
+    if (first_tile < tiles) {  // else nothing is to be done, and the compiler leaves the loads out
+        gamma = P::template load_gamma<Cache::read_only>(a);
+    }
+    for (int i = 0; i < P::elements && turned; ++i) {
+        std::swap(gamma.lo[i], gamma.hi[i]);
     }
 
     unsigned round = 0;
@@ -68,28 +68,25 @@ QK_KERNEL void fused_tile_bulk_kernel(Arguments a, unsigned tile_rows) {
         T* buffer = reinterpret_cast<T*>(ring + stage * tile_bytes);
         const unsigned rows = rows_of(tile);
         barrier_wait(arrived + stage, round / Stages % 2);
-        for (unsigned pass = 0; pass < rows; pass += L::rows) {
-            const unsigned row = pass + group;  // within the tile
-            const bool active = holds && row < rows;
-            float x[2][L::size] = {};
-            float cosine[L::size] = {};
-            float sine[L::size] = {};
+        for (unsigned pass = 0; pass < rows; pass += P::rows_at_once) {
+            const unsigned row = pass + P::group();  // within the tile
+            const bool active = P::holds() && row < rows;
+            Words* lower = reinterpret_cast<Words*>(buffer + row * D + lo);
+            Words* upper = reinterpret_cast<Words*>(buffer + row * D + hi);
+            typename P::Head head = {};
+            typename P::Angles angles = {};
             if (active) {
-                const unsigned position = position_of(a, tile * tile_rows + row);
-                const std::size_t table = static_cast<std::size_t>(position) * (D / 2) + entry;
-                load_constants(a.cos + table, cosine);
-                load_constants(a.sin + table, sine);
-                unpack(shared_load(reinterpret_cast<const V*>(buffer + row * D + column[0])), x[0]);
-                unpack(shared_load(reinterpret_cast<const V*>(buffer + row * D + column[1])), x[1]);
+                angles = P::template load_angles<Cache::read_only>(a, position_of(a, tile * tile_rows + row));
+                head.lo[0] = shared_load(lower);
+                head.hi[0] = shared_load(upper);
             }
-            const float scale = inverse_rms(sum_lanes<L::lanes>(sum_of_squares(x[0], x[1])), D, a.eps);
-            for (int i = 0; i < L::size; ++i) {
-                sine[i] = turned ? -sine[i] : sine[i];
+            for (float& sine : angles.sine) {
+                sine = turned ? -sine : sine;
             }
-            normalise_and_rotate(x[0], x[1], scale, gamma, cosine, sine);
+            head = P::norm_and_rotate(head, gamma, angles, a.eps);
             if (active) {
-                shared_store(reinterpret_cast<V*>(buffer + row * D + column[0]), pack<T, L::size>(x[0]));
-                shared_store(reinterpret_cast<V*>(buffer + row * D + column[1]), pack<T, L::size>(x[1]));
+                shared_store(lower, head.lo[0]);
+                shared_store(upper, head.hi[0]);
             }
         }
         async_fence();
@@ -114,26 +111,22 @@ struct Plan {
     std::int64_t tile_rows = 0;
     std::int64_t blocks = 0;
     std::int64_t shared_bytes = 0;
-    std::int64_t rows_per_warp = 0;   // that a warp handles at once
-    std::int64_t table_accesses = 0;  // each touches every sector of a table row
-    std::int64_t gamma_accesses = 0;  // each touches every sector of gamma
+    PairedLayout layout = {};
 };
 
 Plan plan_of(const Request& request) {
     const Problem& p = request.problem;
     Plan plan;
     for_compiled(p, [&](auto compiled) {
-        using L = PairedLanes<typename decltype(compiled)::type, decltype(compiled)::head_dim>;
+        plan.layout = OneVector<typename decltype(compiled)::type, decltype(compiled)::head_dim>::layout;
+        const std::int64_t at_once = plan.layout.rows_at_once();
         const std::int64_t row_bytes = p.head_dim * p.element_bytes();
         const std::int64_t warps = request.parameter("threads") / 32;
         const std::int64_t buffers = warps * request.parameter("stages");
-        plan.tile_rows = request.parameter("tile") / (row_bytes * L::rows) * L::rows;
+        plan.tile_rows = request.parameter("tile") / (row_bytes * at_once) * at_once;
         plan.blocks = std::min(divide_up(divide_up(p.rows(), plan.tile_rows), warps),
                                std::int64_t{request.limits.multiprocessors} * request.parameter("blocks"));
         plan.shared_bytes = barrier_bytes(static_cast<unsigned>(buffers)) + buffers * plan.tile_rows * row_bytes;
-        plan.rows_per_warp = L::rows;
-        plan.table_accesses = L::table_accesses;
-        plan.gamma_accesses = L::table_accesses * (alternates<L> ? 2 : 1);
     });
     return plan;
 }
@@ -157,12 +150,12 @@ const Registration registration(
          [](const Request& request) {
              const Problem& p = request.problem;
              const Plan plan = plan_of(request);
-             const std::int64_t warps = plan.blocks * (request.parameter("threads") / 32);
-             const std::int64_t tensor = piecewise_bytes(p, divide_up(p.rows(), plan.tile_rows));
-             // Every warp asks for gamma once, and for the tables of the rows that it handles at once.
+             const std::int64_t tiles = divide_up(p.rows(), plan.tile_rows);
+             const std::int64_t warps = std::min(tiles, plan.blocks * (request.parameter("threads") / 32));
+             const std::int64_t tensor = piecewise_bytes(p, tiles);
+             // Every warp that has a tile asks for gamma once, and for the tables of the rows that it handles at once.
              const std::int64_t constants =
-                 (warps * plan.gamma_accesses + positions_touched(p, plan.rows_per_warp) * plan.table_accesses) *
-                 p.gamma_bytes();
+                 (warps + positions_touched(p, plan.layout.rows_at_once())) * paired_constant_bytes(p, plan.layout);
              return Declaration{.launches = p.rows() > 0 ? 1 : 0,
                                 .load_bytes = tensor + constants,
                                 .store_bytes = tensor,

@@ -3,68 +3,54 @@
 // Hypothesis: asynchronous copies keep more bytes in flight than loads that hold registers, so a block that walks over
 // several tiles hides the memory's latency better than many short blocks do.
 //
-// A block handles `tiles` consecutive tiles, a tile being one head vector a lane group (pairs, see paired_lanes.h).
+// A block handles `tiles` consecutive tiles, a tile being one head vector a lane group (see paired.h).
 // Each lane copies just the two 16-byte chunks that it will use itself, so that waiting for its own copies is enough:
 // there is no barrier in the loop. The chunks of a stage lie side by side in the order of threads: no bank conflicts.
 
-#include "paired_lanes.h"
+#include "paired.h"
 
 namespace qkprof::inline QK_BUILD {
 namespace {
 
 template <class T, int D, int Stages>
 QK_KERNEL void fused_tile_shared_kernel(Arguments a, unsigned tiles) {
-    using L = PairedLanes<T, D>;
-    using V = Vector<T, L::size>;
-    const unsigned rows_at_once = threads() / L::lanes;
-    const unsigned entry = thread() % L::lanes * L::size;
-    const bool holds = thread() % L::lanes < L::active;
+    using P = OneVector<T, D>;
+    using Words = typename P::Words;
+    const unsigned rows_at_once = threads() / P::lanes;
+    const unsigned column = P::column(0);
     const unsigned first = block() * rows_at_once * tiles;
     const unsigned end = std::min(first + rows_at_once * tiles, a.rows);
-    const unsigned begin = first + thread() / L::lanes;
+    const unsigned begin = first + thread() / P::lanes;
 
-    V* stages = reinterpret_cast<V*>(shared_memory()) + thread();
+    Words* stages = reinterpret_cast<Words*>(shared_memory()) + thread();
     const auto fetch = [&](unsigned tile) {
         const unsigned row = begin + tile * rows_at_once;
-        if (holds && row < end) {
-            V* stage = stages + tile % Stages * 2 * threads();
-            async_copy(stage, q_at<T>(a, row, D, entry));
-            async_copy(stage + threads(), q_at<T>(a, row, D, D / 2 + entry));
+        if (P::holds() && row < end) {
+            Words* stage = stages + tile % Stages * 2 * threads();
+            async_copy(stage, q_at<T>(a, row, D, column));
+            async_copy(stage + threads(), q_at<T>(a, row, D, D / 2 + column));
         }
         async_commit();  // empty past the end, so that the number of groups to wait for stays the same
     };
     for (unsigned tile = 0; tile < Stages - 1; ++tile) {
         fetch(tile);
     }
-    float gamma[2][L::size] = {};
-    if (holds) {
-        load_constants(a.gamma + entry, gamma[0]);
-        load_constants(a.gamma + D / 2 + entry, gamma[1]);
-    }
+    const auto gamma = P::template load_gamma<Cache::read_only>(a);
     for (unsigned tile = 0; first + tile * rows_at_once < end; ++tile) {
         const unsigned row = begin + tile * rows_at_once;
-        const bool active = holds && row < end;
-        float cosine[L::size] = {};
-        float sine[L::size] = {};
-        if (active) {
-            const std::size_t table = static_cast<std::size_t>(position_of(a, row)) * (D / 2) + entry;
-            load_constants(a.cos + table, cosine);
-            load_constants(a.sin + table, sine);
+        typename P::Angles angles = {};
+        if (row < end) {
+            angles = P::template load_angles<Cache::read_only>(a, position_of(a, row));
         }
         async_wait<Stages - 2>();
-        float x[2][L::size] = {};
-        if (active) {
-            const V* stage = stages + tile % Stages * 2 * threads();
-            unpack(shared_load(stage), x[0]);
-            unpack(shared_load(stage + threads()), x[1]);
+        typename P::Head head = {};
+        if (P::holds() && row < end) {
+            const Words* stage = stages + tile % Stages * 2 * threads();
+            head.lo[0] = shared_load(stage);
+            head.hi[0] = shared_load(stage + threads());
         }
         fetch(tile + Stages - 1);  // into the stage that was read a tile ago
-        const float scale = inverse_rms(sum_lanes<L::lanes>(sum_of_squares(x[0], x[1])), D, a.eps);
-        normalise_and_rotate(x[0], x[1], scale, gamma, cosine, sine);
-        if (active) {
-            store(reinterpret_cast<V*>(out_at<T>(a, row, D, entry)), pack<T, L::size>(x[0]));
-            store(reinterpret_cast<V*>(out_at<T>(a, row, D, D / 2 + entry)), pack<T, L::size>(x[1]));
-        }
+        P::template store_head<Cache::normal>(a, row, P::norm_and_rotate(head, gamma, angles, a.eps));
     }
 }
 
@@ -76,9 +62,10 @@ std::int64_t shared_bytes(const Request& request) {
 template <class F>
 void for_layout(const Request& request, F f) {
     for_compiled(request.problem, [&](auto compiled) {
-        using L = PairedLanes<typename decltype(compiled)::type, decltype(compiled)::head_dim>;
-        const std::int64_t rows = std::int64_t{request.parameter("threads")} / L::lanes * request.parameter("tiles");
-        f(L{}, divide_up(request.problem.rows(), rows));
+        using P = OneVector<typename decltype(compiled)::type, decltype(compiled)::head_dim>;
+        const std::int64_t rows =
+            std::int64_t{request.parameter("threads")} / P::layout.lanes * request.parameter("tiles");
+        f(P::layout, divide_up(request.problem.rows(), rows));
     });
 }
 
@@ -102,13 +89,12 @@ const Registration registration(
                                   .load_bytes = 0,
                                   .store_bytes = piecewise_bytes(p, 2 * p.rows()),
                                   .shared_bytes = p.rows() > 0 ? shared_bytes(request) : 0};
-             for_layout(request, [&](auto layout, std::int64_t blocks) {
-                 using L = decltype(layout);
-                 // Every warp asks for gamma once, and in each tile for the tables of its rows; a lane's
-                 // floats of a table take `table_accesses`, each of which touches every sector.
+             for_layout(request, [&](const PairedLayout& layout, std::int64_t blocks) {
+                 // Every warp asks for gamma once, and in each tile for the tables of its rows.
                  const std::int64_t warps = blocks * (request.parameter("threads") / 32);
-                 declared.load_bytes = piecewise_bytes(p, 2 * p.rows()) +
-                                       (warps + positions_touched(p, L::rows)) * p.gamma_bytes() * L::table_accesses;
+                 declared.load_bytes =
+                     piecewise_bytes(p, 2 * p.rows()) +
+                     (warps + positions_touched(p, layout.rows_at_once())) * paired_constant_bytes(p, layout);
              });
              return declared;
          },
@@ -121,7 +107,7 @@ const Registration registration(
                                     .blocks = 0,
                                     .threads = request.parameter("threads"),
                                     .shared_bytes = shared_bytes(request)};
-             for_layout(request, [&](auto, std::int64_t blocks) { config.blocks = blocks; });
+             for_layout(request, [&](const PairedLayout&, std::int64_t blocks) { config.blocks = blocks; });
              for_compiled(request.problem, [&](auto compiled) {
                  using C = decltype(compiled);
                  for_value<2, 3, 4>(request.parameter("stages"), [&](auto stages) {

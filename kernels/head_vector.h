@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <numeric>
+#include <type_traits>
 
 namespace qkprof::inline QK_BUILD {
 
@@ -102,6 +104,14 @@ void for_compiled(const Problem& problem, F f) {
     }
 }
 
+// Calls f(std::integral_constant<int, V>{}) for the one of Values that equals `value`.
+template <int... Values, class F>
+void for_value(int value, F f) {
+    if (!((value == Values && (f(std::integral_constant<int, Values>{}), true)) || ...)) {
+        throw LaunchError("No kernel is compiled for the value " + std::to_string(value) + " of a parameter.");
+    }
+}
+
 // Calls f(T{}) for the problem's storage type: for kernels that take the head dim at run time.
 template <class F>
 void for_type(DataType dtype, F f) {
@@ -156,15 +166,44 @@ inline std::int64_t positions_between(const Problem& problem, std::int64_t first
     return std::min(last / problem.heads - first / problem.heads + 1, problem.sequence);
 }
 
+// How many positions of the first `rows` rows (not 0) begin inside, and not with, a piece of `piece` consecutive rows.
+inline std::int64_t positions_begun_inside(const Problem& problem, std::int64_t piece, std::int64_t rows) {
+    return (rows - 1) / problem.heads - (rows - 1) / std::lcm(problem.heads, piece);
+}
+
 // Summed over all warp-wide accesses, the distinct positions that one access touches, when each access covers
 // `rows_per_access` consecutive rows: lanes at the same position ask for the same sectors of the tables, which are
 // requested once.
 inline std::int64_t positions_touched(const Problem& problem, std::int64_t rows_per_access) {
-    std::int64_t touched = 0;
-    for (std::int64_t first = 0; first < problem.rows(); first += rows_per_access) {
-        touched += positions_between(problem, first, std::min(first + rows_per_access, problem.rows()) - 1);
+    const std::int64_t rows = problem.rows();
+    if (rows == 0) {
+        return 0;
     }
-    return touched;
+    // An access touches as many positions as it would if it began with one, or one more: either all of the sequence...
+    if (problem.sequence <= divide_up(rows_per_access, problem.heads)) {
+        const std::int64_t rest = rows % rows_per_access;
+        return rows / rows_per_access * problem.sequence +
+               (rest > 0 ? positions_between(problem, rows - rest, rows - 1) : 0);
+    }
+    // ... or distinct ones: one, and one more where a position begins inside the access.
+    return divide_up(rows, rows_per_access) + positions_begun_inside(problem, rows_per_access, rows);
+}
+
+// Likewise when a warp takes `turns` such accesses, one after the other, and has its positions' table rows loaded at
+// each of them, but only once where all its rows are of one position.
+inline std::int64_t positions_touched(const Problem& problem, std::int64_t rows_per_access, std::int64_t turns) {
+    const std::int64_t touched = positions_touched(problem, rows_per_access);
+    const std::int64_t rows_per_warp = rows_per_access * turns;
+    const std::int64_t whole = problem.rows() / rows_per_warp * rows_per_warp;  // rows of the warps that are full
+    std::int64_t saved = 0;
+    if (rows_per_warp <= problem.heads && whole > 0) {
+        const std::int64_t mixed = positions_begun_inside(problem, rows_per_warp, whole);
+        saved = (whole / rows_per_warp - mixed) * (turns - 1);
+    }
+    if (whole < problem.rows() && whole / problem.heads == (problem.rows() - 1) / problem.heads) {
+        saved += divide_up(problem.rows() - whole, rows_per_access) - 1;
+    }
+    return touched - saved;
 }
 
 // How many bytes after a sector's boundary q and out begin.
@@ -173,6 +212,13 @@ inline std::int64_t begin_in_sector(const Problem& problem) { return problem.off
 // Bytes of the sectors that one access of `bytes` contiguous bytes touches.
 constexpr std::int64_t sector_bytes(std::int64_t begin, std::int64_t bytes) {
     return (divide_up(begin + bytes, 32) - begin / 32) * 32;
+}
+
+// Bytes, in whole sectors, of all of q or out taken in `pieces` contiguous pieces that are multiples of a sector: one
+// that begins inside a sector reaches into one more.
+inline std::int64_t piecewise_bytes(const Problem& problem, std::int64_t pieces) {
+    constexpr std::int64_t sector = 32;
+    return problem.tensor_bytes() + (problem.alignment() < sector ? pieces * sector : 0);
 }
 
 }  // namespace qkprof::inline QK_BUILD

@@ -109,7 +109,7 @@ template <class T>
 QK_KERNEL void concatenate_kernel(Tensor<T> lower, Tensor<T> upper, T* out, unsigned rows, unsigned half) {
     const unsigned row = row_of_warp();
     if (row < rows) {
-        T* to = out + static_cast<std::size_t>(row) * (2 * half);
+        T* to = out + static_cast<std::size_t>(row) * 2 * half;
         for (unsigned column = lane(); column < half; column += 32) {
             store(to + column, load<Cache::read_only>(lower.row(row).data + column));
             store(to + half + column, load<Cache::read_only>(upper.row(row).data + column));

@@ -4,9 +4,15 @@
 // A lane group of `lanes` neighbouring lanes holds a head vector. Each lane has `count` vectors of `size` neighbouring
 // elements of the lower half and, at the same places, their partners of the upper half: vector c of lane l begins at
 // column (c * lanes + l) * size of its half. A warp works on 32 / lanes head vectors at once.
+//
+// What a lane group cannot divide it either takes in shorter vectors, all lanes busy (paired_layout), or in vectors of
+// 16 bytes, the last lanes idle (OneVector): those are what cp.async copies and what shared memory serves without bank
+// conflicts.
 #pragma once
 
 #include "head_vector.h"
+
+#include <bit>
 
 namespace qkprof::inline QK_BUILD {
 
@@ -43,13 +49,14 @@ inline PairedLayout widest_layout(const Problem& p) {
     return paired_layout(head_dim, element_bytes, widest_lanes(head_dim, element_bytes));
 }
 
-// What one lane does, for storage type T, head dim D and L lanes a head vector.
-template <class T, int D, int L>
+// What one lane does, for storage type T, head dim D and L lanes a head vector, in vectors of Size elements.
+template <class T, int D, int L, int Size = paired_layout(D, sizeof(T), L).size>
 struct Paired {
+    static_assert(D / 2 % Size == 0 && L <= 32);
     static constexpr int head_dim = D;
-    static constexpr PairedLayout layout = paired_layout(D, sizeof(T), L);
-    static constexpr int size = layout.size;
-    static constexpr int count = layout.count;
+    static constexpr int size = Size;
+    static constexpr int count = (D / 2 / Size + L - 1) / L;
+    static constexpr PairedLayout layout = {L, size, count};
     static constexpr int elements = size * count;  // of each half
     static constexpr unsigned lanes = L;
     static constexpr unsigned rows_at_once = 32 / L;
@@ -74,12 +81,15 @@ struct Paired {
     // The column of vector c within its half.
     static QK_DEVICE unsigned column(int c) { return (static_cast<unsigned>(c) * L + lane() % L) * size; }
 
-    // Zeros for a row past the last.
+    // Whether this lane has a vector c: always, unless lanes are left over.
+    static QK_DEVICE bool holds(int c = 0) { return D / 2 % (L * size) == 0 || column(c) < D / 2; }
+
+    // Zeros for a row past the last, and in an idle lane.
     template <Cache Hint>
     static QK_DEVICE Head load_head(const Arguments& a, unsigned row) {
         Head head = {};
         if (row < a.rows) {
-            for (int c = 0; c < count; ++c) {
+            for (int c = 0; c < count && holds(c); ++c) {
                 head.lo[c] = load<Hint>(reinterpret_cast<const Words*>(q_at<T>(a, row, D, column(c))));
                 head.hi[c] = load<Hint>(reinterpret_cast<const Words*>(q_at<T>(a, row, D, column(c) + D / 2)));
             }
@@ -91,7 +101,7 @@ struct Paired {
     template <Cache Hint>
     static QK_DEVICE void store_head(const Arguments& a, unsigned row, const Head& head) {
         if (row < a.rows) {
-            for (int c = 0; c < count; ++c) {
+            for (int c = 0; c < count && holds(c); ++c) {
                 store<Hint>(reinterpret_cast<Words*>(out_at<T>(a, row, D, column(c))), head.lo[c]);
                 store<Hint>(reinterpret_cast<Words*>(out_at<T>(a, row, D, column(c) + D / 2)), head.hi[c]);
             }
@@ -100,7 +110,7 @@ struct Paired {
 
     template <Cache Hint>
     static QK_DEVICE Gamma load_gamma(const Arguments& a) {
-        Gamma gamma;
+        Gamma gamma = {};
         load_floats<Hint>(a.gamma, gamma.lo);
         load_floats<Hint>(a.gamma + D / 2, gamma.hi);
         return gamma;
@@ -108,7 +118,7 @@ struct Paired {
 
     template <Cache Hint>
     static QK_DEVICE Angles load_angles(const Arguments& a, unsigned position) {
-        Angles angles;
+        Angles angles = {};
         load_floats<Hint>(a.cos + static_cast<std::size_t>(position) * (D / 2), angles.cosine);
         load_floats<Hint>(a.sin + static_cast<std::size_t>(position) * (D / 2), angles.sine);
         return angles;
@@ -156,14 +166,19 @@ struct Paired {
     template <Cache Hint>
     static QK_DEVICE void load_floats(const float* row, float* values) {
         constexpr int piece = size < 4 ? size : 4;
-        for (int c = 0; c < count; ++c) {
+        for (int c = 0; c < count && holds(c); ++c) {
             for (int i = 0; i < size; i += piece) {
-                unpack(load<Hint>(reinterpret_cast<const Vector<float, piece>*>(row + column(c) + i)),
-                       values + c * size + i);
+                unpack(load<Hint>(reinterpret_cast<const Vector<float, piece>*>(row + column(c) + i)), values);
+                values += piece;
             }
         }
     }
 };
+
+// One vector of each half a lane, as many lanes as that takes; those that the butterfly adds are idle: 4 of 16 for a
+// head dim of 96 in f32.
+template <class T, int D, int Size = 16 / static_cast<int>(sizeof(T))>
+using OneVector = Paired<T, D, static_cast<int>(std::bit_ceil(static_cast<unsigned>(D / 2 / Size))), Size>;
 
 // The body of a kernel that computes one head vector a lane group.
 template <class P, Cache Data, Cache Constant>
@@ -194,7 +209,7 @@ inline std::string refuse_paired(const Problem& problem) {
     return reason.empty() ? refuse_alignment(problem, widest_layout(problem).size * problem.element_bytes()) : reason;
 }
 
-// Bytes in whole sectors of one pass over q or out.
+// Bytes in whole sectors of one pass over q or out, in a layout without idle lanes.
 inline std::int64_t paired_tensor_bytes(const Problem& p, const PairedLayout& layout) {
     const std::int64_t segment = std::int64_t{layout.lanes} * layout.size * p.element_bytes();
     return p.rows() * 2 * layout.count * sector_bytes(begin_in_sector(p), segment);

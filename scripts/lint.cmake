@@ -57,7 +57,7 @@ foreach(source ${HARNESS_SOURCES} ${CUDA_HOST_SOURCES} ${CLI_SOURCES} ${TEST_SOU
   string(REPLACE "/" "_" name ${name})
   add_lint(lint_clang ${name}
     COMMAND clang-tidy --quiet -p ${CMAKE_BINARY_DIR} ${source}
-    DEPENDS ${source} ${KERNEL_HEADERS} ${HARNESS_HEADERS} .clang-tidy)
+    DEPENDS ${source} ${KERNEL_HEADERS} ${HARNESS_HEADERS} .clang-tidy tests/.clang-tidy)
 endforeach()
 
 foreach(target lint_clang lint_shell)

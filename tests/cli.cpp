@@ -1,4 +1,5 @@
 // The program from outside: exit codes, messages, files. On the emulated device, so on any machine.
+#include "device.h"
 #include "profile.h"
 
 #include <gtest/gtest.h>
@@ -28,9 +29,9 @@ class Cli : public testing::Test {
   protected:
     Cli() {
         std::string pattern = (fs::temp_directory_path() / "qkprof-XXXXXX").string();
-        folder = mkdtemp(pattern.data());
+        folder_ = mkdtemp(pattern.data());
     }
-    ~Cli() override { fs::remove_all(folder); }
+    ~Cli() override { fs::remove_all(folder_); }
 
     static std::string content(const fs::path& path) {
         std::ifstream stream(path);
@@ -38,9 +39,9 @@ class Cli : public testing::Test {
     }
 
     Result qkprof(const std::string& arguments) const {
-        const fs::path out = folder / "stdout";
-        const fs::path err = folder / "stderr";
-        const std::string command = "cd " + folder.string() + " && " QKPROF_PROGRAM " " + arguments + " >" +
+        const fs::path out = folder_ / "stdout";
+        const fs::path err = folder_ / "stderr";
+        const std::string command = "cd " + folder_.string() + " && " QKPROF_PROGRAM " " + arguments + " >" +
                                     out.string() + " 2>" + err.string();
         const int status = std::system(command.c_str());
         Result result = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content(out), content(err)};
@@ -58,11 +59,11 @@ class Cli : public testing::Test {
         EXPECT_NE(r.err.find(sentence), std::string::npos) << r.err;
         EXPECT_EQ(r.err.rfind("qkprof: ", 0), 0U) << r.err;
         EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
-        EXPECT_TRUE(fs::is_empty(folder));
+        EXPECT_TRUE(fs::is_empty(folder_));
     }
 
     static constexpr const char* small = "run --device emulated --shapes 1x2x2x64 --variants fused_register ";
-    fs::path folder;
+    fs::path folder_;
 };
 
 TEST_F(Cli, HelpAndVersion) {
@@ -77,6 +78,9 @@ TEST_F(Cli, BadInputIsOneSentence) {
     expect_refused("", "Name a command");
     expect_refused("rnu", "There is no command 'rnu'. Did you mean 'run'?");
     expect_refused("--bogus", "There is no command '--bogus'.");
+    expect_refused("doctor --device emulated", "The doctor examines a GPU");
+    expect_refused("doctor --device cuda:x", "The number of the GPU");
+    expect_refused("doctor --format xml", "xml");
     expect_refused("list bogus", "There is no list of 'bogus'.");
     expect_refused("list variants --format yaml", "There is no format 'yaml'.");
     expect_refused(run + "--shape 1x1x1x64", "Did you mean --shapes?");
@@ -115,12 +119,12 @@ TEST_F(Cli, ARunOnTheEmulatedDevicePassesAndKeepsAProfile) {
     const Result r = qkprof(std::string(small) + "--dtypes f32,bf16 --out p.json");
     EXPECT_EQ(r.exit_code, 0) << r.err;
     EXPECT_NE(r.out.find("1x2x2x64 bf16"), std::string::npos);
-    const Profile profile = read_profile(folder / "p.json");
+    const Profile profile = read_profile(folder_ / "p.json");
     EXPECT_TRUE(profile.environment.complete);
     ASSERT_EQ(profile.measurements.size(), 4U);
     EXPECT_EQ(profile.measurements[3].name(), "fused_register/1x2x2x64/bf16/warm");
     EXPECT_EQ(profile.measurements[3].counters.at("launches").value, 1.0);
-    EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
 }
 
 TEST_F(Cli, TheEmulatedDeviceCountsTheSameOnEveryRun) {
@@ -144,6 +148,17 @@ TEST_F(Cli, EveryFormatIsPrinted) {
     }
 }
 
+TEST_F(Cli, LevelsAreASecondTable) {
+    EXPECT_EQ(qkprof(small).out.find("against the floor"), std::string::npos);
+    for (const char* format : {"table", "markdown"}) {
+        const Result r = qkprof(std::string(small) + "--levels --format " + format);
+        EXPECT_EQ(r.exit_code, 0) << r.err;
+        EXPECT_NE(r.out.find("1x2x2x64 f32 against the floor"), std::string::npos) << r.out;
+    }
+    const Result json = qkprof(std::string(small) + "--levels --format json");
+    EXPECT_EQ(parse_profile(json.out, "stdout").measurements.size(), 2U);
+}
+
 TEST_F(Cli, NothingIsSaidOnStandardErrorUnlessAsked) {
     EXPECT_EQ(qkprof(small).err, "");
     EXPECT_NE(qkprof(std::string(small) + "--progress").err.find("fused_register, verify"), std::string::npos);
@@ -161,25 +176,57 @@ TEST_F(Cli, AnEmptyProblemPasses) {
               0);
 }
 
+TEST_F(Cli, TheDoctorSaysWhatCanBeDoneWithoutAGpu) {
+    if (!discover_gpus().gpus.empty()) {
+        GTEST_SKIP() << "this machine has a GPU: gpu_doctor examines it";
+    }
+    for (const char* format : {"table", "markdown", "csv", "json"}) {
+        const Result r = qkprof(std::string("doctor --format ") + format);
+        EXPECT_EQ(r.exit_code, 4) << format;
+        EXPECT_NE((r.out + r.err).find("cuda:0 cannot be opened: "), std::string::npos) << r.out << r.err;
+        EXPECT_NE((r.out + r.err).find("qkprof run --device emulated"), std::string::npos) << r.out << r.err;
+    }
+    EXPECT_EQ(qkprof("doctor --device cuda:7").exit_code, 4);
+}
+
+TEST_F(Cli, ATraceNeedsAGpu) {
+    const Result r = qkprof("trace --device emulated --shapes 1x2x2x64");
+    EXPECT_EQ(r.exit_code, 4);
+    EXPECT_EQ(r.out, "");
+    EXPECT_EQ(r.err.rfind("qkprof: There is nothing to trace on the emulated device", 0), 0U) << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_EQ(qkprof("trace --device cuda:1000").exit_code, 4);
+    EXPECT_NE(qkprof("trace --help").out.find("--sweep"), std::string::npos);
+}
+
+TEST_F(Cli, ATraceOfWhatANameCannotTellIsBadInput) {
+    const std::string trace = "trace --device emulated --variants fused_register ";
+    expect_refused(trace + "--shapes 1x2x2x64,1x4x2x64", "these are 2: 1x2x2x64 f32 and 1x4x2x64 f32.");
+    expect_refused(trace + "--sweep threads=64,128", "sweep one value at a time");
+    expect_refused(trace + "--variant copy", "Did you mean --variants?");
+    expect_refused(trace + "--samples 3", "qkprof trace has no option --samples");
+    expect_refused(trace + "--dtypes f8", "there is no 'f8'");
+}
+
 TEST_F(Cli, OneInterruptLeavesAValidProfile) {
     const pid_t child = fork();
     if (child == 0) {
-        if (std::freopen((folder / "log").c_str(), "w", stdout) == nullptr || dup2(1, 2) < 0) {
+        if (std::freopen((folder_ / "log").c_str(), "w", stdout) == nullptr || dup2(1, 2) < 0) {
             _exit(99);
         }
         execl(QKPROF_PROGRAM, "qkprof", "run", "--device", "emulated", "--shapes", "64x256x16x128", "--out",
-              (folder / "p.json").c_str(), "--progress", static_cast<char*>(nullptr));
+              (folder_ / "p.json").c_str(), "--progress", static_cast<char*>(nullptr));
         _exit(99);
     }
-    while (content(folder / "log").find("count") == std::string::npos) {  // one variant is verified: it is under way
+    while (content(folder_ / "log").find("count") == std::string::npos) {  // one variant is verified: it is under way
         usleep(20000);
     }
     kill(child, SIGINT);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 3) << content(folder / "log");
-    const Profile profile = read_profile(folder / "p.json");
+    EXPECT_EQ(WEXITSTATUS(status), 3) << content(folder_ / "log");
+    const Profile profile = read_profile(folder_ / "p.json");
     EXPECT_FALSE(profile.environment.complete);
     EXPECT_GE(profile.measurements.size(), 1U);
 }

@@ -259,7 +259,8 @@ TEST_F(Faults, BulkCopies) {
     EXPECT_TRUE(says(without(Omitted::wait), "thread 0", "loads byte 0 of shared memory before the copy into it"));
     EXPECT_TRUE(says(without(Omitted::fence), "thread 0",
                      "bulk-stores byte 0 of shared memory, which thread 0 stored without an async_fence() after it"));
-    EXPECT_TRUE(says(without(Omitted::store_barrier), "thread 1", "which a bulk store may still be reading"));
+    EXPECT_TRUE(says(without(Omitted::store_barrier), "thread 1",
+                     "stores byte 4 of shared memory, which warp 0 read with no barrier in between"));
     EXPECT_TRUE(says(without(Omitted::bulk_wait), "thread 0", "exits before the shared memory of its bulk stores"));
 }
 

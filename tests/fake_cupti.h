@@ -58,6 +58,8 @@ class FakeCupti {
             *text = "as the test wants";
             return CUPTI_SUCCESS;
         };
+        cupti.subscribe = [](auto...) { return answer("subscribe"); };
+        cupti.unsubscribe = [](auto...) { return answer("unsubscribe"); };
         cupti.finalize = [] { return answer("finalize"); };
         cupti.activity.register_callbacks = [](auto...) { return answer("register_callbacks"); };
         cupti.activity.enable = [](auto...) { return answer("enable_activity"); };

@@ -22,6 +22,15 @@ inline Counters as_declared(const Declaration& declaration) {
             {"dram_read_bytes", {.value = {}, .source = Source::counted, .reason = "the fake has no DRAM"}}};
 }
 
+// At full clocks.
+inline Sample sample_of(double seconds) {
+    return {.seconds = seconds,
+            .sm_mhz = 1980,
+            .memory_mhz = 3201,
+            .throttle_reasons = std::vector<std::string>(),
+            .failure = {}};
+}
+
 inline Verification correct_result() {
     Verification verification;
     verification.correct = true;
@@ -35,10 +44,12 @@ class FakeDevice : public Device {
         info_.id = "fake";
         info_.description = "a device of the tests";
         info_.backend = Backend::emulated;
-        info_.limits = {.multiprocessors = 4, .shared_bytes_per_block = 228 * 1024, .persisting_l2_bytes = 1 << 20};
+        info_.limits = {
+            .multiprocessors = 4, .shared_bytes_per_block = std::int64_t{228} << 10, .persisting_l2_bytes = 1 << 20};
         info_.l2_bytes = 1 << 20;
         info_.memory_bytes = std::int64_t{1} << 40;
         info_.has_clock = true;
+        calibration_.failure = "The fake device has nothing to calibrate.";
         info_.facts = {{"clocks", "as the test likes"}};
     }
 
@@ -46,10 +57,12 @@ class FakeDevice : public Device {
     std::function<Verification(const Variant&)> verify = [](const Variant&) { return correct_result(); };
     std::function<Counters(const Variant&, const Declaration&)> count =
         [](const Variant&, const Declaration& declaration) { return as_declared(declaration); };
-    std::function<double(const Variant&, CacheState, int)> sample = [](const Variant& variant, CacheState state,
+    std::function<Sample(const Variant&, CacheState, int)> sample = [](const Variant& variant, CacheState state,
                                                                        int number) {
-        return (variant.family == Family::ceiling ? 8e-6 : 1e-5) * (state == CacheState::cold ? 2 : 1) + 1e-9 * number;
+        return sample_of((variant.family == Family::ceiling ? 8e-6 : 1e-5) * (state == CacheState::cold ? 2 : 1) +
+                         1e-9 * number);
     };
+    std::function<void(const Variant&, CacheState)> trace = [](const Variant&, CacheState) {};
 
     // May throw, for a problem that cannot be loaded and a call that cannot be timed.
     std::function<void(const Problem&)> prepare_load = [](const Problem&) {};
@@ -62,6 +75,8 @@ class FakeDevice : public Device {
     }
     const DeviceInfo& info() const override { return info_; }
     DeviceInfo& info() { return info_; }
+    const Calibration& calibrate() override { return calibration_; }
+    Calibration& calibration() { return calibration_; }
     std::unique_ptr<Workload> load(const Problem& problem, std::int64_t /*scratch_bytes*/) override {
         prepare_load(problem);
         return std::make_unique<FakeWorkload>(*this, problem);
@@ -75,7 +90,7 @@ class FakeDevice : public Device {
       public:
         FakeTiming(const FakeDevice& device, const Variant& variant, CacheState state)
             : device_(device), variant_(variant), state_(state) {}
-        double sample() override { return device_.sample(variant_, state_, number_++); }
+        Sample sample() override { return device_.sample(variant_, state_, number_++); }
         const char* timer() const override { return "graph_events"; }
 
       private:
@@ -106,6 +121,9 @@ class FakeDevice : public Device {
             device_.prepare_timing(variant, state);
             return std::make_unique<FakeTiming>(device_, variant, state);
         }
+        void trace(const Variant& variant, const Parameters& /*parameters*/, CacheState state) override {
+            device_.trace(variant, state);
+        }
 
       private:
         FakeDevice& device_;
@@ -113,6 +131,7 @@ class FakeDevice : public Device {
     };
 
     DeviceInfo info_;
+    Calibration calibration_;
 };
 
 // A variant that declares one launch and the compulsory bytes; `refusal` is its reason to refuse everything, if any.

@@ -65,7 +65,7 @@ TEST_F(GpuDevice, ARefusedLaunchIsAFaultAndTheNextCallWorks) {
         EXPECT_EQ(counters.at("launches").value, 1.0) << counters.at("launches").reason;
     }
     EXPECT_TRUE(workload->verify(copy, copy.standard_parameters()).correct);
-    EXPECT_GT(workload->timing(copy, copy.standard_parameters(), CacheState::warm)->sample(), 0);
+    EXPECT_GT(workload->timing(copy, copy.standard_parameters(), CacheState::warm)->sample().seconds, 0);
 }
 
 // A fault of a kernel ends the context, so it is planted in a process of its own.

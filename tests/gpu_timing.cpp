@@ -38,7 +38,7 @@ TEST_F(GpuTiming, CopyOfOneGibibyteRunsBelowThePeakAndNotFarBelow) {
     const auto workload = load_for(copy, problem);
     for (const CacheState state : {CacheState::warm, CacheState::cold}) {
         const auto timing = workload->timing(copy, copy.standard_parameters(), state);
-        const double rate = 2.0 * static_cast<double>(problem.tensor_bytes()) / timing->sample();
+        const double rate = 2.0 * static_cast<double>(problem.tensor_bytes()) / timing->sample().seconds;
         EXPECT_LT(rate, peak) << name_of(state);
         EXPECT_GT(rate, 0.6 * peak) << name_of(state);
     }
@@ -51,10 +51,10 @@ TEST_F(GpuTiming, WarmIsFasterThanColdAndSamplesDoNotDisturbOneAnother) {
     const auto workload = load_for(copy, problem);
     const auto warm = workload->timing(copy, copy.standard_parameters(), CacheState::warm);
     const auto cold = workload->timing(copy, copy.standard_parameters(), CacheState::cold);
-    const double alone = median_sample([&] { return warm->sample(); });
+    const double alone = median_sample([&] { return warm->sample().seconds; });
     const double mixed = median_sample([&] {
-        EXPECT_GT(cold->sample(), alone);
-        return warm->sample();
+        EXPECT_GT(cold->sample().seconds, alone);
+        return warm->sample().seconds;
     });
     EXPECT_NEAR(mixed / alone, 1.0, 0.1);
 }
@@ -65,11 +65,11 @@ TEST_F(GpuTiming, CountingLeavesNoTraceInTheTimes) {
     const Variant& copy = variant_named("copy");
     const auto workload = load_for(copy, problem);
     const auto before = workload->timing(copy, copy.standard_parameters(), CacheState::warm);
-    const double uncounted = median_sample([&] { return before->sample(); });
+    const double uncounted = median_sample([&] { return before->sample().seconds; });
     workload->count(copy, copy.standard_parameters(), CacheState::warm);
     const auto after = workload->timing(copy, copy.standard_parameters(), CacheState::warm);
-    EXPECT_NEAR(median_sample([&] { return before->sample(); }) / uncounted, 1.0, 0.1);
-    EXPECT_NEAR(median_sample([&] { return after->sample(); }) / uncounted, 1.0, 0.1);
+    EXPECT_NEAR(median_sample([&] { return before->sample().seconds; }) / uncounted, 1.0, 0.1);
+    EXPECT_NEAR(median_sample([&] { return after->sample().seconds; }) / uncounted, 1.0, 0.1);
 }
 
 TEST_F(GpuTiming, AnEmptyCallHasNoTime) {

@@ -16,7 +16,7 @@ TEST(InputValue, HasMeanZeroVarianceOneAndShortTails) {
     double fourths = 0;
     double largest = 0;
     for (int i = 0; i < count; ++i) {
-        const double value = static_cast<double>(input_value(3, static_cast<std::uint64_t>(i)));
+        const auto value = static_cast<double>(input_value(3, static_cast<std::uint64_t>(i)));
         sum += value;
         squares += value * value;
         fourths += value * value * value * value;

@@ -21,26 +21,26 @@ class OutputFileTest : public testing::Test {
   protected:
     OutputFileTest() {
         std::string pattern = (fs::temp_directory_path() / "qkprof-XXXXXX").string();
-        folder = mkdtemp(pattern.data());
+        folder_ = mkdtemp(pattern.data());
     }
-    ~OutputFileTest() override { fs::remove_all(folder); }
+    ~OutputFileTest() override { fs::remove_all(folder_); }
 
     std::string content(const std::string& name) const {
-        std::ifstream stream(folder / name);
+        std::ifstream stream(folder_ / name);
         return {std::istreambuf_iterator<char>(stream), {}};
     }
-    std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder), {}); }
+    std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(folder_), {}); }
 
-    fs::path folder;
+    fs::path folder_;
 };
 
 TEST_F(OutputFileTest, CheckingWritesNothing) {
-    const OutputFile file(folder / "a.json");
+    const OutputFile file(folder_ / "a.json");
     EXPECT_EQ(files(), 0);
 }
 
 TEST_F(OutputFileTest, ReplacesTheWholeContent) {
-    const OutputFile file(folder / "a.json");
+    const OutputFile file(folder_ / "a.json");
     file.write("a long first content");
     file.write("short");
     EXPECT_EQ(content("a.json"), "short");
@@ -48,23 +48,23 @@ TEST_F(OutputFileTest, ReplacesTheWholeContent) {
 }
 
 TEST_F(OutputFileTest, WritesThroughALink) {
-    std::ofstream(folder / "real.json") << "old";
-    fs::create_symlink("real.json", folder / "link.json");
-    OutputFile(folder / "link.json").write("new");
+    std::ofstream(folder_ / "real.json") << "old";
+    fs::create_symlink("real.json", folder_ / "link.json");
+    OutputFile(folder_ / "link.json").write("new");
     EXPECT_EQ(content("real.json"), "new");
-    EXPECT_TRUE(fs::is_symlink(folder / "link.json"));
+    EXPECT_TRUE(fs::is_symlink(folder_ / "link.json"));
 }
 
 TEST_F(OutputFileTest, RefusesPlacesThatCannotBeWritten) {
-    EXPECT_THROW(OutputFile{folder}, InputError);
-    EXPECT_THROW(OutputFile{folder / "no such folder" / "a.json"}, InputError);
+    EXPECT_THROW(OutputFile{folder_}, InputError);
+    EXPECT_THROW(OutputFile{folder_ / "no such folder" / "a.json"}, InputError);
     EXPECT_THROW(OutputFile{"/dev/null"}, InputError);
-    EXPECT_THROW(OutputFile{folder / ""}, InputError);
+    EXPECT_THROW(OutputFile{folder_ / ""}, InputError);
     EXPECT_EQ(files(), 0);
 }
 
 TEST_F(OutputFileTest, AFullDiskLeavesTheOldContent) {
-    const OutputFile file(folder / "a.json");
+    const OutputFile file(folder_ / "a.json");
     file.write("old");
     rlimit before = {};
     ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);

@@ -2,12 +2,9 @@
 #include "results.h"
 
 #include "fake_device.h"
+#include "golden.h"
 
 #include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 namespace qkprof {
 namespace {
@@ -68,17 +65,6 @@ Profile made_up_profile() {
     emulated.counters["l2_read_sectors"] = {.value = {}, .source = Source::modelled, .reason = "the model is off"};
     profile.measurements.push_back(emulated);
     return profile;
-}
-
-void expect_golden(const std::string& name, const std::string& text) {
-    const std::string path = std::string(QKPROF_TESTS_FOLDER) + "/golden/" + name;
-    if (std::getenv("QKPROF_UPDATE_GOLDEN") != nullptr) {
-        std::ofstream(path) << text;
-    }
-    std::ifstream stream(path);
-    const std::string golden{std::istreambuf_iterator<char>(stream), {}};
-    EXPECT_EQ(text, golden)
-        << "If this is meant, run QKPROF_UPDATE_GOLDEN=1 build/tests/results and review the change.";
 }
 
 TEST(Results, Text) { expect_golden("results.txt", to_text(results_table(made_up_profile()), false)); }

@@ -16,35 +16,35 @@ class Run : public testing::Test {
     static void SetUpTestSuite() { configure_benchmark({}); }
 
     const Measurement& measurement(const std::string& name) const {
-        const auto found = std::find_if(profile.measurements.begin(), profile.measurements.end(),
+        const auto found = std::find_if(profile_.measurements.begin(), profile_.measurements.end(),
                                         [&](const Measurement& m) { return m.name() == name; });
-        if (found == profile.measurements.end()) {
+        if (found == profile_.measurements.end()) {
             throw std::runtime_error("no measurement " + name);
         }
         return *found;
     }
 
-    void go() { run(device, plan, profile, observer); }
+    void go() { run(device_, plan_, profile_, observer_); }
 
-    FakeDevice device;
-    Variant fast = fake_variant("fast");
-    Variant slow = fake_variant("slow");
-    Variant picky = fake_variant("picky", "it is not in the mood");
-    Plan plan = {.candidates = {standard_candidate(fast), standard_candidate(slow)},
-                 .problems = {{.batch = 2, .sequence = 3, .heads = 4, .head_dim = 64}},
-                 .states = {CacheState::cold, CacheState::warm},
-                 .samples = 5};
-    Profile profile;
-    int additions = 0;
-    bool stop = false;
-    Observer observer = {.progress = [](const std::string&) {},
-                         .added = [this](const Profile&) { ++additions; },
-                         .interrupted = [this] { return stop; }};
+    FakeDevice device_;
+    Variant fast_ = fake_variant("fast");
+    Variant slow_ = fake_variant("slow");
+    Variant picky_ = fake_variant("picky", "it is not in the mood");
+    Plan plan_ = {.candidates = {standard_candidate(fast_), standard_candidate(slow_)},
+                  .problems = {{.batch = 2, .sequence = 3, .heads = 4, .head_dim = 64}},
+                  .states = {CacheState::cold, CacheState::warm},
+                  .samples = 5};
+    Profile profile_;
+    int additions_ = 0;
+    bool stop_ = false;
+    Observer observer_ = {.progress = [](const std::string&) {},
+                          .added = [this](const Profile&) { ++additions_; },
+                          .interrupted = [this] { return stop_; }};
 };
 
 TEST_F(Run, TakesAllSamplesOfEachVariantAndStateInOrder) {
     go();
-    ASSERT_EQ(profile.measurements.size(), 6U);  // copy, fast and slow, cold and warm
+    ASSERT_EQ(profile_.measurements.size(), 6U);  // copy, fast and slow, cold and warm
     const Measurement& m = measurement("slow/2x3x4x64/f32/cold");
     EXPECT_EQ(m.timer, "graph_events");
     ASSERT_EQ(m.seconds.size(), 5U);
@@ -52,43 +52,43 @@ TEST_F(Run, TakesAllSamplesOfEachVariantAndStateInOrder) {
     for (std::size_t i = 0; i < 5; ++i) {
         EXPECT_DOUBLE_EQ(m.seconds[i], 2e-5 + 1e-9 * static_cast<double>(i));
     }
-    EXPECT_TRUE(profile.environment.complete);
-    EXPECT_EQ(verdict_of(profile), Exit::passed);
+    EXPECT_TRUE(profile_.environment.complete);
+    EXPECT_EQ(verdict_of(profile_), Exit::passed);
 }
 
 TEST_F(Run, AddsTheCeilingWhereThereIsAClockAndNowhereElse) {
     go();
     EXPECT_EQ(measurement("copy/2x3x4x64/f32/warm").seconds.size(), 5U);
-    EXPECT_DOUBLE_EQ(CopyFractions(profile.measurements).of(measurement("fast/2x3x4x64/f32/warm")).value.value(),
+    EXPECT_DOUBLE_EQ(CopyFractions(profile_.measurements).of(measurement("fast/2x3x4x64/f32/warm")).value.value(),
                      8.002e-6 / 1.0002e-5);
-    profile = {};
-    device.info().has_clock = false;
+    profile_ = {};
+    device_.info().has_clock = false;
     go();
-    EXPECT_EQ(profile.measurements.size(), 4U);
-    EXPECT_TRUE(profile.measurements.front().seconds.empty());
-    EXPECT_EQ(profile.measurements.front().no_time_reason, "the fake device has no clock");
+    EXPECT_EQ(profile_.measurements.size(), 4U);
+    EXPECT_TRUE(profile_.measurements.front().seconds.empty());
+    EXPECT_EQ(profile_.measurements.front().no_time_reason, "the fake device has no clock");
 }
 
 TEST_F(Run, RefusedIsRecordedAndNeitherVerifiedNorTimed) {
-    plan.candidates = {standard_candidate(picky), standard_candidate(fast)};
-    device.verify = [](const Variant& variant) {
+    plan_.candidates = {standard_candidate(picky_), standard_candidate(fast_)};
+    device_.verify = [](const Variant& variant) {
         EXPECT_NE(variant.name, "picky");
         return correct_result();
     };
     go();
     EXPECT_EQ(measurement("picky/2x3x4x64/f32/cold").refused, "it is not in the mood");
     EXPECT_TRUE(measurement("picky/2x3x4x64/f32/warm").seconds.empty());
-    EXPECT_EQ(verdict_of(profile), Exit::passed);
+    EXPECT_EQ(verdict_of(profile_), Exit::passed);
 }
 
 TEST_F(Run, NothingButRefusalsIsInconclusive) {
-    plan.candidates = {standard_candidate(picky)};
+    plan_.candidates = {standard_candidate(picky_)};
     go();
-    EXPECT_EQ(verdict_of(profile), Exit::inconclusive);
+    EXPECT_EQ(verdict_of(profile_), Exit::inconclusive);
 }
 
 TEST_F(Run, AWrongResultIsNeitherCountedNorTimedAndOutranksAll) {
-    device.verify = [](const Variant& variant) {
+    device_.verify = [](const Variant& variant) {
         Verification v = correct_result();
         if (variant.name == "slow") {
             v.correct = false;
@@ -98,7 +98,7 @@ TEST_F(Run, AWrongResultIsNeitherCountedNorTimedAndOutranksAll) {
         }
         return v;
     };
-    device.count = [](const Variant& variant, const Declaration& declaration) {
+    device_.count = [](const Variant& variant, const Declaration& declaration) {
         EXPECT_NE(variant.name, "slow");
         Counters counters = as_declared(declaration);
         counters["launches"].value = 7;
@@ -108,13 +108,13 @@ TEST_F(Run, AWrongResultIsNeitherCountedNorTimedAndOutranksAll) {
     const Measurement& m = measurement("slow/2x3x4x64/f32/warm");
     EXPECT_TRUE(m.seconds.empty());
     EXPECT_EQ(error_of(m), "wrong result: 3 of 1536 elements, the first at b=1 s=2 h=3 d=5: got 0.5, expected 0.25");
-    EXPECT_EQ(verdict_of(profile), Exit::wrong_result);
+    EXPECT_EQ(verdict_of(profile_), Exit::wrong_result);
 }
 
 TEST_F(Run, EachDeclarationIsComparedWithItsCount) {
     Measurement m;
     m.variant = "fast";
-    m.problem = plan.problems[0];
+    m.problem = plan_.problems[0];
     m.declaration = {.launches = 2, .load_bytes = 64, .store_bytes = 96, .shared_bytes = 1024};
     m.counters = as_declared(m.declaration);
     EXPECT_TRUE(contradictions_of(m).empty());
@@ -131,32 +131,32 @@ TEST_F(Run, EachDeclarationIsComparedWithItsCount) {
 }
 
 TEST_F(Run, AContradictionFailsTheRun) {
-    device.count = [](const Variant&, const Declaration& declaration) {
+    device_.count = [](const Variant&, const Declaration& declaration) {
         Counters counters = as_declared(declaration);
         counters["launches"].value = 2;
         return counters;
     };
     go();
-    EXPECT_EQ(verdict_of(profile), Exit::failed);
+    EXPECT_EQ(verdict_of(profile_), Exit::failed);
 }
 
 TEST_F(Run, AnEmptyProblemIsNotTimed) {
-    plan.problems[0].heads = 0;
+    plan_.problems[0].heads = 0;
     go();
     EXPECT_TRUE(measurement("fast/2x3x0x64/f32/warm").seconds.empty());
     EXPECT_EQ(measurement("fast/2x3x0x64/f32/warm").no_time_reason, "an empty problem launches nothing");
 }
 
 TEST_F(Run, AnInterruptedRunKeepsWhatItHasAndSaysSo) {
-    device.sample = [this](const Variant&, CacheState, int number) {
-        stop = number == 2;
-        return 1e-5;
+    device_.sample = [this](const Variant&, CacheState, int number) {
+        stop_ = number == 2;
+        return sample_of(1e-5);
     };
     go();
-    EXPECT_FALSE(profile.environment.complete);
-    EXPECT_EQ(verdict_of(profile), Exit::inconclusive);
+    EXPECT_FALSE(profile_.environment.complete);
+    EXPECT_EQ(verdict_of(profile_), Exit::inconclusive);
     std::size_t samples = 0;
-    for (const Measurement& m : profile.measurements) {
+    for (const Measurement& m : profile_.measurements) {
         samples += m.seconds.size();
     }
     EXPECT_GE(samples, 3U);
@@ -165,52 +165,52 @@ TEST_F(Run, AnInterruptedRunKeepsWhatItHasAndSaysSo) {
 
 TEST_F(Run, AFailureWhileTimingKeepsTheSamplesBeforeIt) {
     int taken = 0;
-    device.sample = [&](const Variant&, CacheState, int) {
+    device_.sample = [&](const Variant&, CacheState, int) {
         if (++taken == 13) {
             throw CannotMeasure("The GPU fell off the bus.");
         }
-        return 1e-5;
+        return sample_of(1e-5);
     };
     EXPECT_THROW(go(), CannotMeasure);
     std::size_t samples = 0;
-    for (const Measurement& m : profile.measurements) {
+    for (const Measurement& m : profile_.measurements) {
         samples += m.seconds.size();
     }
     EXPECT_EQ(samples, 12U);
-    EXPECT_FALSE(profile.environment.complete);
+    EXPECT_FALSE(profile_.environment.complete);
 }
 
 TEST_F(Run, TellsOfResultsAfterEachVariantAndProblem) {
-    plan.problems.push_back({.batch = 1, .sequence = 1, .heads = 1, .head_dim = 64});
+    plan_.problems.push_back({.batch = 1, .sequence = 1, .heads = 1, .head_dim = 64});
     go();
-    EXPECT_EQ(additions, 2 * (3 + 1) + 1);  // copy, fast, slow and the times, of two problems; and the end
-    EXPECT_EQ(profile.measurements.size(), 12U);
+    EXPECT_EQ(additions_, 2 * (3 + 1) + 1);  // copy, fast, slow and the times, of two problems; and the end
+    EXPECT_EQ(profile_.measurements.size(), 12U);
 }
 
 TEST_F(Run, CountsEachVariantAloneOrAllOfAProblemTogether) {
     go();
-    EXPECT_EQ(device.batches, 3);
-    const Profile alone = profile;
-    profile = {};
-    device.batches = additions = 0;
-    device.info().counts_together = true;
-    device.kernels = {{.name = "made_up", .launches = 1, .grid = {2, 1, 1}, .block = {32, 1, 1}, .registers = 7}};
+    EXPECT_EQ(device_.batches, 3);
+    const Profile alone = profile_;
+    profile_ = {};
+    device_.batches = additions_ = 0;
+    device_.info().counts_together = true;
+    device_.kernels = {{.name = "made_up", .launches = 1, .grid = {2, 1, 1}, .block = {32, 1, 1}, .registers = 7}};
     go();
-    EXPECT_EQ(device.batches, 1);
-    EXPECT_EQ(additions, 3 + 1 + 1 + 1);  // three verified, all counted, all timed; and the end
-    ASSERT_EQ(profile.measurements.size(), alone.measurements.size());
+    EXPECT_EQ(device_.batches, 1);
+    EXPECT_EQ(additions_, 3 + 1 + 1 + 1);  // three verified, all counted, all timed; and the end
+    ASSERT_EQ(profile_.measurements.size(), alone.measurements.size());
     for (std::size_t i = 0; i < alone.measurements.size(); ++i) {
-        EXPECT_EQ(profile.measurements[i].name(), alone.measurements[i].name());
-        EXPECT_EQ(profile.measurements[i].counters.at("launches").value,
+        EXPECT_EQ(profile_.measurements[i].name(), alone.measurements[i].name());
+        EXPECT_EQ(profile_.measurements[i].counters.at("launches").value,
                   alone.measurements[i].counters.at("launches").value);
-        EXPECT_EQ(profile.measurements[i].kernels, device.kernels);
+        EXPECT_EQ(profile_.measurements[i].kernels, device_.kernels);
     }
 }
 
 TEST_F(Run, AProblemWithoutMemoryIsLostAlone) {
-    plan.problems.push_back({.batch = 64, .sequence = 3, .heads = 4, .head_dim = 64});
-    plan.problems.push_back({.batch = 1, .sequence = 3, .heads = 4, .head_dim = 64});
-    device.prepare_load = [](const Problem& problem) {
+    plan_.problems.push_back({.batch = 64, .sequence = 3, .heads = 4, .head_dim = 64});
+    plan_.problems.push_back({.batch = 1, .sequence = 3, .heads = 4, .head_dim = 64});
+    device_.prepare_load = [](const Problem& problem) {
         if (problem.batch == 64) {
             throw InputError("The GPU has 3 bytes free.");
         }
@@ -222,19 +222,19 @@ TEST_F(Run, AProblemWithoutMemoryIsLostAlone) {
     EXPECT_EQ(lost.not_run, "The GPU has 3 bytes free");
     EXPECT_EQ(error_of(lost), "not run: The GPU has 3 bytes free");
     EXPECT_TRUE(lost.counters.empty());
-    EXPECT_TRUE(profile.environment.complete);
-    EXPECT_EQ(verdict_of(profile), Exit::inconclusive);
+    EXPECT_TRUE(profile_.environment.complete);
+    EXPECT_EQ(verdict_of(profile_), Exit::inconclusive);
 }
 
 TEST_F(Run, WhereNoProblemFitsNothingCanBeMeasured) {
-    device.prepare_load = [](const Problem&) { throw std::bad_alloc(); };
+    device_.prepare_load = [](const Problem&) { throw std::bad_alloc(); };
     go();
     EXPECT_EQ(measurement("slow/2x3x4x64/f32/warm").not_run, "the memory of this machine is exhausted");
-    EXPECT_EQ(verdict_of(profile), Exit::cannot_measure);
+    EXPECT_EQ(verdict_of(profile_), Exit::cannot_measure);
 }
 
 TEST_F(Run, ACallThatCannotBeTimedSaysWhyAndTheOthersAre) {
-    device.prepare_timing = [](const Variant& variant, CacheState state) {
+    device_.prepare_timing = [](const Variant& variant, CacheState state) {
         if (variant.name == "fast" && state == CacheState::cold) {
             throw CannotMeasure("The graph was refused.");
         }
@@ -242,21 +242,21 @@ TEST_F(Run, ACallThatCannotBeTimedSaysWhyAndTheOthersAre) {
     go();
     EXPECT_EQ(measurement("fast/2x3x4x64/f32/cold").no_time_reason, "The graph was refused");
     EXPECT_EQ(measurement("fast/2x3x4x64/f32/warm").seconds.size(), 5U);
-    EXPECT_EQ(verdict_of(profile), Exit::passed);
+    EXPECT_EQ(verdict_of(profile_), Exit::passed);
 }
 
 TEST_F(Run, WhereNothingCanBeCountedOrTimedNothingCanBeMeasured) {
-    device.prepare_timing = [](const Variant&, CacheState) { throw CannotMeasure("No clock today."); };
-    device.count = [](const Variant&, const Declaration&) {
+    device_.prepare_timing = [](const Variant&, CacheState) { throw CannotMeasure("No clock today."); };
+    device_.count = [](const Variant&, const Declaration&) {
         return Counters{{"launches", {.value = {}, .source = Source::counted, .reason = "no permission"}}};
     };
     go();
-    EXPECT_EQ(verdict_of(profile), Exit::cannot_measure);
+    EXPECT_EQ(verdict_of(profile_), Exit::cannot_measure);
 }
 
 TEST_F(Run, AMetricThatWasAskedForAndIsNowhereCannotBeMeasured) {
     const Counter unknown = {.value = {}, .source = Source::counted, .reason = "no permission"};
-    device.count = [&](const Variant& variant, const Declaration& declaration) {
+    device_.count = [&](const Variant& variant, const Declaration& declaration) {
         Counters counters = as_declared(declaration);
         counters["sm__x.sum"] = variant.name == "slow" ? counted(3) : unknown;
         counters["sm__y.sum"] = unknown;
@@ -264,21 +264,21 @@ TEST_F(Run, AMetricThatWasAskedForAndIsNowhereCannotBeMeasured) {
         return counters;
     };
     go();
-    EXPECT_EQ(missed_metrics(profile), (std::vector<std::string>{"sm__y.sum"}));
-    EXPECT_EQ(verdict_of(profile), Exit::cannot_measure);
+    EXPECT_EQ(missed_metrics(profile_), (std::vector<std::string>{"sm__y.sum"}));
+    EXPECT_EQ(verdict_of(profile_), Exit::cannot_measure);
 }
 
 TEST_F(Run, ASweepIsSeveralVariants) {
-    const std::vector<Variant> all = {fast, slow};
-    plan.candidates = select(all, {"fast"}, {{.parameter = "threads", .values = {64, 128}}});
+    const std::vector<Variant> all = {fast_, slow_};
+    plan_.candidates = select(all, {"fast"}, {{.parameter = "threads", .values = {64, 128}}});
     go();
     EXPECT_EQ(measurement("fast/2x3x4x64/f32/cold/threads:64").seconds.size(), 5U);
     EXPECT_EQ(measurement("fast/2x3x4x64/f32/cold").parameters.at("threads"), 128);
 }
 
 TEST_F(Run, WhatDoesNotFitTheMemoryIsSaidBeforeAnythingRuns) {
-    device.info().memory_bytes = 1000;
-    device.verify = [](const Variant&) -> Verification { throw std::logic_error("verified"); };
+    device_.info().memory_bytes = 1000;
+    device_.verify = [](const Variant&) -> Verification { throw std::logic_error("verified"); };
     try {
         go();
         FAIL() << "1536 elements fitted into 1000 bytes";

@@ -12,24 +12,24 @@ namespace {
 class Selection : public testing::Test {
   protected:
     Selection() {
-        all.push_back(fake_variant("copy"));
-        all.push_back(fake_variant("fused_a"));
-        all.push_back(fake_variant("fused_b"));
-        all[2].parameters = {{"threads", "", 128, {128, 512}}, {"stages", "", 2, {2, 3, 4}}};
+        all_.push_back(fake_variant("copy"));
+        all_.push_back(fake_variant("fused_a"));
+        all_.push_back(fake_variant("fused_b"));
+        all_[2].parameters = {{"threads", "", 128, {128, 512}}, {"stages", "", 2, {2, 3, 4}}};
     }
     std::string error(const std::vector<std::string>& globs, const std::vector<Sweep>& sweeps) const {
         try {
-            select(all, globs, sweeps);
+            select(all_, globs, sweeps);
         } catch (const InputError& e) {
             return e.what();
         }
         return "no error";
     }
-    std::vector<Variant> all;
+    std::vector<Variant> all_;
 };
 
 TEST_F(Selection, KeepsTheOrderOfTheRegistryAndEachOnce) {
-    const auto chosen = select(all, {"fused_*", "*", "copy"}, {});
+    const auto chosen = select(all_, {"fused_*", "*", "copy"}, {});
     ASSERT_EQ(chosen.size(), 3U);
     EXPECT_EQ(chosen[0].variant->name, "copy");
     EXPECT_EQ(chosen[2].parameters, (Parameters{{"stages", 2}, {"threads", 128}}));
@@ -42,14 +42,14 @@ TEST_F(Selection, AMisspeltNameGetsTheNearest) {
 }
 
 TEST_F(Selection, SweepsMakeEveryCombination) {
-    const auto chosen = select(all, {"fused_b"}, {parse_sweep("threads=128,512"), parse_sweep("stages=2,4")});
+    const auto chosen = select(all_, {"fused_b"}, {parse_sweep("threads=128,512"), parse_sweep("stages=2,4")});
     ASSERT_EQ(chosen.size(), 4U);
     EXPECT_TRUE(chosen[0].non_standard.empty());
     EXPECT_EQ(chosen[3].non_standard, (Parameters{{"stages", 4}, {"threads", 512}}));
 }
 
 TEST_F(Selection, ASweptParameterLeavesVariantsWithoutItAlone) {
-    EXPECT_EQ(select(all, {"*"}, {parse_sweep("stages=3,4")}).size(), 4U);
+    EXPECT_EQ(select(all_, {"*"}, {parse_sweep("stages=3,4")}).size(), 4U);
 }
 
 TEST_F(Selection, RefusesSweepsThatMeanNothing) {

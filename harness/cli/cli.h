@@ -14,8 +14,10 @@ namespace qkprof::cli {
 // What the parsed command does; the exit code.
 using Action = std::function<Exit()>;
 
+void add_doctor(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
+void add_trace(CLI::App& app, Action& chosen);
 
 // An option of text; lists may be given in several goes.
 CLI::Option* text_option(CLI::App& command, const std::string& name, std::string& value, const std::string& type,

@@ -20,7 +20,7 @@ CLI::Option* text_option(CLI::App& command, const std::string& name, std::string
 }
 
 std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix) {
-    const std::vector<std::string> words = command.remaining();
+    std::vector<std::string> words = command.remaining();
     for (const std::string& word : words) {
         if (!prefix.empty() && word.starts_with(prefix)) {
             continue;
@@ -68,13 +68,16 @@ int run_command(int argc, char** argv) {
         "qkprof");
     app.set_version_flag("--version", [] { return fmt::format("qkprof {} (commit {})", version(), commit()); });
     app.footer(
-        "Exit codes: 0 passed; 1 a declaration contradicted by a count; 2 usage or input; 3 inconclusive or\n"
-        "interrupted; 4 cannot be measured here; 5 a kernel computed a wrong result.");
+        "Exit codes: 0 passed; 1 a declaration contradicted by a count, a figure over a physical ceiling, or a\n"
+        "counter that reads wrong; 2 usage or input; 3 inconclusive or interrupted; 4 cannot be measured here; 5 a\n"
+        "kernel computed a wrong result.");
     app.allow_extras();
     app.require_subcommand(0, 1);
     Action chosen;
     add_run(app, chosen);
+    add_trace(app, chosen);
     add_list(app, chosen);
+    add_doctor(app, chosen);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -86,9 +89,9 @@ int run_command(int argc, char** argv) {
     if (!chosen) {
         const std::vector<std::string> words = app.remaining();
         if (words.empty()) {
-            return fail(Exit::bad_input, "Name a command, run or list; qkprof --help describes them.");
+            return fail(Exit::bad_input, "Name a command, such as run; qkprof --help describes them.");
         }
-        const std::vector<std::string> commands = {"run", "list"};
+        const std::vector<std::string> commands = {"run", "trace", "list", "doctor"};
         return fail(Exit::bad_input,
                     fmt::format("There is no command '{}'.{}", words.front(), suggestion(words.front(), commands)));
     }

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <algorithm>
 
 namespace qkprof::cuda {
 namespace {
@@ -25,15 +25,8 @@ std::string uuid_text(const cudaUUID_t& uuid) {
     return text;
 }
 
-// Of the kernel module, "580.159.03"; empty where the system does not show it.
-std::string driver_version() {
-    std::ifstream file("/sys/module/nvidia/version");
-    std::string version;
-    file >> version;
-    return version;
-}
-
 DeviceInfo describe(int ordinal) {
+    check(cudaSetDevice(ordinal), "making the GPU current");
     cudaDeviceProp properties = {};
     check(cudaGetDeviceProperties(&properties, ordinal), "reading the device's properties");
     int driver = 0;
@@ -58,19 +51,23 @@ DeviceInfo describe(int ordinal) {
                   {"memory_clock_mhz", fmt::format("{}", attribute(cudaDevAttrMemoryClockRate, ordinal) / 1000)},
                   {"memory_bus_bits", fmt::format("{}", properties.memoryBusWidth)},
                   {"ecc", properties.ECCEnabled != 0 ? "on" : "off"}};
-    if (const std::string version = driver_version(); !version.empty()) {
-        info.facts.emplace_back("driver", version);
-    }
+    const NvmlLibrary& nvml = nvml_library();
+    info.facts.emplace_back("driver",
+                            nvml.failure.empty() ? nvml_version_text(nvml.driver_version) : "unknown: " + nvml.failure);
     return info;
+}
+
+const std::string& fact(const DeviceInfo& info, std::string_view name) {
+    return std::find_if(info.facts.begin(), info.facts.end(), [&](const auto& f) { return f.first == name; })->second;
 }
 
 }  // namespace
 
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-Context::Context(int ordinal) : ordinal_(ordinal) {
-    use();
-    info_ = describe(ordinal);
+Context::Context(int ordinal) : ordinal_(ordinal), info_(describe(ordinal)), monitor_(fact(info_, "uuid")) {
+    info_.facts.emplace_back("clock_readings", monitor_.failure().empty() ? "NVML, before and after each sample of time"
+                                                                          : "none: " + monitor_.failure());
     stream_ = make_stream();
     other_bytes_ = 2 * info_.l2_bytes;
     other_data_ = allocate(other_bytes_);
@@ -85,6 +82,21 @@ Context::Context(int ordinal) : ordinal_(ordinal) {
 }
 
 void Context::use() const { check(cudaSetDevice(ordinal_), "making the GPU current"); }
+
+std::string Context::warm_up() const {
+    constexpr int milliseconds = 50;
+    const ClockReading before = monitor_.read();
+    spin(info_.limits.multiprocessors, milliseconds, stream());
+    check(cudaStreamSynchronize(stream()), "warming the GPU up");
+    const ClockReading after = monitor_.read();
+    const auto clock = [](const ClockReading& reading) {
+        return reading.sm_mhz ? fmt::format("{:.0f} MHz", *reading.sm_mhz) : std::string("unknown");
+    };
+    return fmt::format(
+        "a kernel kept all SMs busy for {} ms before the times of each problem; SM clock {} before, {} "
+        "after (the last time)",
+        milliseconds, clock(before), clock(after));
+}
 
 void Context::evict_caches() const { read_zeros(other_data_.get(), other_bytes_, sink_.get(), stream()); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device.h"
+#include "gpu_monitor.h"
 #include "resources.h"
 
 namespace qkprof::cuda {
@@ -15,12 +16,17 @@ class Context {
     void use() const;
     const DeviceInfo& info() const { return info_; }
     cudaStream_t stream() const { return stream_.get(); }
-    // Enqueues a read of twice the L2's size of other data.
+    const GpuMonitor& monitor() const { return monitor_; }
+    // Keeps all SMs busy for a while, so that an idle GPU's clocks come up; says in a sentence what was done.
+    std::string warm_up() const;
+    std::int64_t evicting_bytes() const { return other_bytes_; }
+    // Enqueues a read of these: twice the L2's size of other data.
     void evict_caches() const;
 
   private:
     int ordinal_;
     DeviceInfo info_;
+    GpuMonitor monitor_;
     Stream stream_;
     std::int64_t other_bytes_ = 0;
     DeviceMemory other_data_;

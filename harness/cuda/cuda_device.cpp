@@ -1,11 +1,14 @@
 #include "cuda_device.h"
 
+#include "calibrator.h"
 #include "context.h"
 #include "names.h"
 #include "traffic.h"
 #include "workload.h"
 
 #include <fmt/format.h>
+
+#include <optional>
 
 namespace qkprof {
 namespace {
@@ -100,6 +103,18 @@ class CudaDevice final : public Device {
         }
     }
 
+    const Calibration& calibrate() override {
+        if (!calibration_) {
+            calibration_ = cuda::calibrate(context_);
+        }
+        return *calibration_;
+    }
+
+    std::string warm_up() override {
+        context_.use();
+        return context_.warm_up();
+    }
+
     std::int64_t bytes_needed(const Problem& problem, std::int64_t scratch_bytes) const override {
         return cuda::CudaWorkload::bytes_needed(problem, scratch_bytes);
     }
@@ -115,6 +130,7 @@ class CudaDevice final : public Device {
     }
 
     cuda::Context context_;
+    std::optional<Calibration> calibration_;
     std::vector<std::string> further_metrics_;
 };
 

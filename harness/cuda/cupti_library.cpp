@@ -50,6 +50,7 @@ std::string bind_activity(void* handle, CuptiLibrary& library) {
     Resolver resolve(handle);
     CuptiLibrary::Activity& activity = library.activity;
     resolve("cuptiGetVersion", library.get_version)("cuptiGetErrorMessage", library.get_error_message);
+    resolve("cuptiSubscribe", library.subscribe)("cuptiUnsubscribe", library.unsubscribe);
     resolve("cuptiFinalize", library.finalize);
     resolve("cuptiActivityRegisterCallbacks", activity.register_callbacks);
     resolve("cuptiActivityEnable", activity.enable)("cuptiActivityDisable", activity.disable);
@@ -196,8 +197,13 @@ std::string cupti_failure(CUptiResult result, const char* doing) {
     const char* advice = "";
     switch (result) {
         case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
+            advice = "; another profiler is attached to this process, such as ncu, nsys or cuda-gdb: run without it";
+            break;
         case CUPTI_ERROR_HARDWARE_BUSY:
-            advice = "; another profiler, debugger or monitor uses the GPU's counters: end it and run again";
+            advice =
+                "; another profiler holds the GPU's counters, such as ncu, nsys or a monitoring agent (DCGM's lets go "
+                "of "
+                "them by dcgmi profile --pause): end it and run again";
             break;
         case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
             advice =

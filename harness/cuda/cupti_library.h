@@ -17,6 +17,8 @@ namespace qkprof::cuda {
 struct CuptiLibrary {
     decltype(&cuptiGetVersion) get_version = nullptr;
     decltype(&cuptiGetErrorMessage) get_error_message = nullptr;
+    decltype(&cuptiSubscribe) subscribe = nullptr;
+    decltype(&cuptiUnsubscribe) unsubscribe = nullptr;
     decltype(&cuptiFinalize) finalize = nullptr;
 
     // Records of what ran.

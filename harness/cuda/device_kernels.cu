@@ -35,6 +35,18 @@ __global__ void changed_kernel(const T* q, std::int64_t count, std::uint64_t see
     }
 }
 
+__device__ unsigned long long nanoseconds_now() {
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+}
+
+__global__ void spin_kernel(unsigned long long nanoseconds) {
+    const unsigned long long start = nanoseconds_now();
+    while (nanoseconds_now() - start < nanoseconds) {
+    }
+}
+
 // A thread per row: slower than a warp per row, and the very function that the host's comparison is made of.
 template <class T, bool Copied>
 __global__ void judge_kernel(const T* q, const T* out, const float* gamma, const float* cos, const float* sin,
@@ -131,6 +143,12 @@ void read_zeros(const void* zeros, std::int64_t bytes, void* sink, cudaStream_t 
     read_kernel<<<blocks, read_threads, 0, stream>>>(static_cast<const uint4*>(zeros), count,
                                                      static_cast<unsigned*>(sink));
     check(cudaGetLastError(), "reading other data to evict the caches");
+}
+
+void spin(int multiprocessors, int milliseconds, cudaStream_t stream) {
+    spin_kernel<<<static_cast<unsigned>(multiprocessors), 128, 0, stream>>>(
+        static_cast<unsigned long long>(milliseconds) * 1000000U);
+    check(cudaGetLastError(), "keeping the SMs busy");
 }
 
 void mark(cudaStream_t stream) {

@@ -41,4 +41,7 @@ void read_zeros(const void* zeros, std::int64_t bytes, void* sink, cudaStream_t 
 inline constexpr const char* sentinel_name = "qkprof_sentinel";
 void mark(cudaStream_t stream);
 
+// A block on each multiprocessor that does nothing but wait for the time to pass.
+void spin(int multiprocessors, int milliseconds, cudaStream_t stream);
+
 }  // namespace qkprof::cuda

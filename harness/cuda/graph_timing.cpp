@@ -1,5 +1,7 @@
 #include "graph_timing.h"
 
+#include "nvtx.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,9 +18,9 @@ constexpr int cold_replays = 3;
 
 }  // namespace
 
-GraphTiming::GraphTiming(const Context& context, CacheState state, std::int64_t persisting_bytes,
+GraphTiming::GraphTiming(const Context& context, std::string range, CacheState state, std::int64_t persisting_bytes,
                          const std::function<void()>& enqueue)
-    : context_(context), state_(state), persisting_bytes_(persisting_bytes) {
+    : context_(context), range_(std::move(range)), state_(state), persisting_bytes_(persisting_bytes) {
     const L2SetAside set_aside(persisting_bytes_);
     // Once outside a capture, where the driver may load a kernel, and where a launch that it refuses spoils nothing.
     context_.evict_caches();
@@ -77,16 +79,24 @@ double GraphTiming::replay(const GraphExec& graph) const {
     return static_cast<double>(milliseconds) * 1e-3;
 }
 
-double GraphTiming::sample() {
+Sample GraphTiming::sample() {
     context_.use();
+    const ClockReading before = context_.monitor().read();
+    const double seconds = seconds_per_call();
+    return sample_between(before, seconds, context_.monitor().read());
+}
+
+double GraphTiming::seconds_per_call() const {
     if (state_ == CacheState::warm) {
         const L2SetAside set_aside(persisting_bytes_);
         replay(graph_);  // other samples ran in between: the graph's own nodes must be warm too, not only the buffers
+        const Range range(range_);
         return replay(graph_) / calls_;
     }
     std::array<double, cold_replays> seconds = {};
     for (double& one : seconds) {
         const L2SetAside set_aside(persisting_bytes_);  // its end lets the next eviction reach persisting lines
+        const Range range(range_);                      // of the eviction too, which is in the graph
         one = replay(graph_);
     }
     std::nth_element(seconds.begin(), seconds.begin() + cold_replays / 2, seconds.end());

@@ -15,20 +15,23 @@ namespace qkprof::cuda {
 class GraphTiming final : public Timing {
   public:
     // `enqueue` puts one call into the context's stream; it is not needed after the constructor, the call's buffers
-    // are. `persisting_bytes` of L2 are set aside during each sample. Throws CannotMeasure when the call enqueues
-    // nothing.
-    GraphTiming(const Context& context, CacheState state, std::int64_t persisting_bytes,
+    // are. The timed replays are in the NVTX range `range`. `persisting_bytes` of L2 are set aside during each sample.
+    // Throws CannotMeasure when the call enqueues nothing.
+    GraphTiming(const Context& context, std::string range, CacheState state, std::int64_t persisting_bytes,
                 const std::function<void()>& enqueue);
-    double sample() override;
+    Sample sample() override;
     const char* timer() const override { return "graph_events"; }
 
   private:
     // The graph of `calls` timed calls.
     GraphExec record(int calls, const std::function<void()>& enqueue) const;
+    // Seconds per call, from the replays that make one sample.
+    double seconds_per_call() const;
     // Seconds between the events of one replay.
     double replay(const GraphExec& graph) const;
 
     const Context& context_;
+    std::string range_;
     CacheState state_;
     std::int64_t persisting_bytes_;
     Event start_ = make_event();

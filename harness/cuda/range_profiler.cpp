@@ -43,8 +43,14 @@ std::vector<std::uint8_t> available_counters(CUcontext context) {
 }  // namespace
 
 ProfilerAttached::ProfilerAttached() {
+    // Once CUPTI was detached, its profiler opens again only after a subscriber came: it answers "not initialized"
+    // before.
+    const CuptiLibrary& cupti = cupti_with_metrics();
+    CUpti_SubscriberHandle subscriber = nullptr;
+    cupti_check(cupti.subscribe(&subscriber, nullptr, nullptr), "attaching to the process");
+    cupti_check(cupti.unsubscribe(subscriber), "attaching to the process");
     auto begin = QK_CUPTI(CUpti_Profiler_Initialize_Params);
-    cupti_check(cupti_with_metrics().ranges.initialize(&begin), "opening the profiler");
+    cupti_check(cupti.ranges.initialize(&begin), "opening the profiler");
 }
 
 ProfilerAttached::~ProfilerAttached() {
@@ -95,20 +101,21 @@ RangeProfiler::Values RangeProfiler::collect(MetricSet& metrics, std::size_t mos
     size.maxNumOfRanges = most_ranges;
     size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(most_ranges);
     cupti_check(cupti.get_data_size(&size), "sizing the counters' data");
-    std::vector<std::uint8_t> data(size.counterDataSize);
+    data_.assign(size.counterDataSize, 0);
+    configuration_.assign(metrics.configuration().begin(), metrics.configuration().end());
 
     auto initialize = QK_CUPTI(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
     initialize.pRangeProfilerObject = profiler_;
-    initialize.counterDataSize = data.size();
-    initialize.pCounterData = data.data();
+    initialize.counterDataSize = data_.size();
+    initialize.pCounterData = data_.data();
     cupti_check(cupti.initialize_data(&initialize), "preparing the counters' data");
 
     auto configure = QK_CUPTI(CUpti_RangeProfiler_SetConfig_Params);
     configure.pRangeProfilerObject = profiler_;
-    configure.configSize = metrics.configuration().size();
-    configure.pConfig = metrics.configuration().data();
-    configure.counterDataImageSize = data.size();
-    configure.pCounterDataImage = data.data();
+    configure.configSize = configuration_.size();
+    configure.pConfig = configuration_.data();
+    configure.counterDataImageSize = data_.size();
+    configure.pCounterDataImage = data_.data();
     configure.range = CUPTI_UserRange;
     configure.replayMode = CUPTI_UserReplay;
     configure.maxRangesPerPass = most_ranges;
@@ -127,18 +134,18 @@ RangeProfiler::Values RangeProfiler::collect(MetricSet& metrics, std::size_t mos
         throw CannotMeasure(fmt::format("CUPTI dropped {} of the measured ranges.", decode.numOfRangeDropped));
     }
     auto info = QK_CUPTI(CUpti_RangeProfiler_GetCounterDataInfo_Params);
-    info.pCounterDataImage = data.data();
-    info.counterDataImageSize = data.size();
+    info.pCounterDataImage = data_.data();
+    info.counterDataImageSize = data_.size();
     cupti_check(cupti.get_data_info(&info), "counting the measured ranges");
     Values values;
     for (std::size_t i = 0; i < info.numTotalRanges; ++i) {
         auto range = QK_CUPTI(CUpti_RangeProfiler_CounterData_GetRangeInfo_Params);
-        range.pCounterDataImage = data.data();
-        range.counterDataImageSize = data.size();
+        range.pCounterDataImage = data_.data();
+        range.counterDataImageSize = data_.size();
         range.rangeIndex = i;
         range.rangeDelimiter = "/";
         cupti_check(cupti.get_range_info(&range), "reading a range's name");
-        values[range.rangeName] = metrics.evaluate(data, i);
+        values[range.rangeName] = metrics.evaluate(data_, i);
     }
     return values;
 }

@@ -67,7 +67,8 @@ class RangeProfiler {
     using Values = std::map<std::string, std::vector<double>>;
 
     // Calls `work` once a pass. It must measure the same ranges, at most `most_ranges`, in the same order in every
-    // pass. Throws CannotMeasure where CUPTI fails or has dropped a range; what `work` throws passes through.
+    // pass. At most once in a session: a second set of metrics in it crashes CUPTI 13.0. Throws CannotMeasure where
+    // CUPTI fails or has dropped a range; what `work` throws passes through.
     Values collect(MetricSet& metrics, std::size_t most_ranges, const std::function<void(const Measure&)>& work);
 
   private:
@@ -79,6 +80,9 @@ class RangeProfiler {
     CUpti_RangeProfiler_Object* profiler_ = nullptr;
     std::string chip_;
     std::vector<std::uint8_t> availability_;
+    // CUPTI goes on using both until the session ends.
+    std::vector<std::uint8_t> configuration_;
+    std::vector<std::uint8_t> data_;
 };
 
 }  // namespace qkprof::cuda

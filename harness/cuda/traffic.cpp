@@ -43,12 +43,11 @@ class Session {
             }
         }
         try {
-            RangeProfiler profiler(context);
             std::vector<std::string> metrics = standard_metrics();
             add_metrics(metrics, further_);
-            collect(profiler, metrics, all);
+            collect(context, metrics, all);
             if (!bulk.empty()) {
-                collect(profiler, bulk_metrics(), bulk);
+                collect(context, bulk_metrics(), bulk);
             }
         } catch (const DeviceLost&) {
             throw;
@@ -70,7 +69,9 @@ class Session {
     }
 
   private:
-    void collect(RangeProfiler& profiler, const std::vector<std::string>& names, const std::vector<std::size_t>& jobs) {
+    void collect(const ProfiledContext& context, const std::vector<std::string>& names,
+                 const std::vector<std::size_t>& jobs) {
+        RangeProfiler profiler(context);
         MetricSet metrics = profiler.metrics(names);
         const RangeProfiler::Values found =
             profiler.collect(metrics, jobs.size(), [&](const RangeProfiler::Measure& measure) {

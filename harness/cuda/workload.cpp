@@ -4,6 +4,7 @@
 #include "device_kernels.h"
 #include "graph_timing.h"
 #include "input.h"
+#include "nvtx.h"
 
 #include <fmt/format.h>
 
@@ -101,6 +102,7 @@ Verification CudaWorkload::verify(const Variant& variant, const Parameters& para
     Verification failed;
     {
         const L2SetAside set_aside(persisting_bytes(variant, wanted));
+        const Range range(verify_range_name(variant.name));
         try {
             variant.run({wanted, buffers(), {stream}});
         } catch (const LaunchError& error) {
@@ -226,6 +228,7 @@ Counts CudaWorkload::count_launches(const CountJob& job) const {
             call();  // not counted: what the driver does once for a kernel
             mark(context_.stream());
             for (int i = 0; i < counted_calls; ++i) {
+                const Range range(range_name(variant.name, job.state));
                 call();
             }
             mark(context_.stream());
@@ -256,6 +259,7 @@ void CudaWorkload::run_counted(const CountJob& job, const TrafficJob::Counted& c
     }
     wait_for(variant);
     counted([&] {
+        const Range range(range_name(variant.name, job.state));
         call();
         wait_for(variant);
     });
@@ -265,7 +269,26 @@ std::unique_ptr<Timing> CudaWorkload::timing(const Variant& variant, const Param
     context_.use();
     const Request wanted = request(parameters);
     const auto enqueue = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
-    return std::make_unique<GraphTiming>(context_, state, persisting_bytes(variant, wanted), enqueue);
+    return std::make_unique<GraphTiming>(context_, range_name(variant.name, state), state,
+                                         persisting_bytes(variant, wanted), enqueue);
+}
+
+void CudaWorkload::trace(const Variant& variant, const Parameters& parameters, CacheState state) {
+    context_.use();
+    const Request wanted = request(parameters);
+    const L2SetAside set_aside(persisting_bytes(variant, wanted));
+    const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
+    // In either state: what the driver does once for a kernel is no part of the call.
+    call();
+    if (state == CacheState::cold) {
+        context_.evict_caches();
+    } else {
+        call();
+    }
+    wait_for(variant);
+    const Range range(range_name(variant.name, state));
+    call();
+    wait_for(variant);
 }
 
 }  // namespace qkprof::cuda

@@ -19,6 +19,7 @@ class CudaWorkload final : public Workload {
     Verification verify(const Variant& variant, const Parameters& parameters) override;
     std::vector<Counts> count(std::span<const CountJob> jobs) override;
     std::unique_ptr<Timing> timing(const Variant& variant, const Parameters& parameters, CacheState state) override;
+    void trace(const Variant& variant, const Parameters& parameters, CacheState state) override;
 
   private:
     Request request(const Parameters& parameters) const;

@@ -130,8 +130,9 @@ SectoredCache::Line& CacheModel::l2_line(unsigned half, std::uint64_t line, Path
     SectoredCache::Line evicted;
     SectoredCache::Line& taken = l2_[half].take(line, priority, evicted);
     // Written sectors go to DRAM, those of which a part is missing after the rest is read.
-    traffic_.dram_write_bytes += sector_bytes * std::popcount(evicted.dirty);
-    traffic_.dram_read_bytes += sector_bytes * std::popcount(evicted.dirty & ~whole_sectors(evicted.pairs));
+    traffic_.dram_write_bytes += std::int64_t{sector_bytes} * std::popcount(evicted.dirty);
+    traffic_.dram_read_bytes +=
+        std::int64_t{sector_bytes} * std::popcount(evicted.dirty & ~whole_sectors(evicted.pairs));
     return taken;
 }
 
@@ -145,7 +146,7 @@ void CacheModel::l2_read(std::int64_t block, std::uint64_t line, std::uint32_t s
     // The home is asked in any case, for whether the line has been written since it was copied.
     SectoredCache::Line& here = l2_line(home, line, path);
     const std::uint32_t missing = sectors & ~whole_sectors(here.pairs);
-    traffic_.dram_read_bytes += sector_bytes * std::popcount(missing);
+    traffic_.dram_read_bytes += std::int64_t{sector_bytes} * std::popcount(missing);
     here.pairs |= pairs_of(missing);
     if (read.half != home && path != Path::streaming) {
         l2_line(read.half, line, path);  // takes room: that is all it is there for

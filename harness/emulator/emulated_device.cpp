@@ -43,6 +43,13 @@ class EmulatedWorkload : public Workload {
         throw CannotMeasure("The emulated device has no clock: it counts what a kernel asks for and measures no time.");
     }
 
+    void trace(const Variant&, const Parameters&, CacheState) override {
+        throw CannotMeasure(
+            "There is nothing to trace on the emulated device: Nsight Compute and Nsight Systems see what runs on a "
+            "GPU. "
+            "qkprof run counts here what its kernels do.");
+    }
+
   private:
     // Of one call.
     struct Counted {
@@ -172,9 +179,11 @@ class EmulatedDevice : public Device {
         info_.l2_bytes = options.l2_bytes;
         info_.memory_bytes = physical_bytes() / 2;
         info_.has_clock = false;
+        calibration_.failure = "The emulated device has no hardware counters to calibrate.";
     }
 
     const DeviceInfo& info() const override { return info_; }
+    const Calibration& calibrate() override { return calibration_; }
 
     std::string choose_metrics(const std::vector<std::string>& names) override {
         throw InputError(
@@ -202,6 +211,7 @@ class EmulatedDevice : public Device {
   private:
     Engine engine_;
     DeviceInfo info_;
+    Calibration calibration_;
 };
 
 }  // namespace

@@ -313,7 +313,7 @@ void Engine::explain_deadlock() const {
         }
     }
     for (const Thread& thread : threads_) {
-        const Thread& first = threads_[thread.thread / 32 * 32];
+        const Thread& first = threads_[thread.thread - thread.thread % 32];
         if (differ(first, thread)) {
             complain(first, thread);
         }

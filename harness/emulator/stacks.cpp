@@ -36,7 +36,7 @@ Stacks::~Stacks() {
 }
 
 boost::context::stack_context Stacks::at(std::size_t index) const {
-    constexpr std::size_t step = 5 * 64;
+    constexpr std::size_t step = 320;  // five cache lines
     boost::context::stack_context stack;
     const std::size_t moved = index % 32 * step;
     stack.size = stack_bytes - page - moved;
