@@ -9,6 +9,7 @@ Coalescer::Coalescer() { passed_.fill(std::vector<Passed>(slots)); }
 void Coalescer::start_launch(std::int64_t resident_blocks) {
     ++launch_;
     resident_blocks_ = resident_blocks;
+    owed_ = {};  // a launch's counts do not depend on those before it
 }
 
 bool Coalescer::joins(const Read& read) {
