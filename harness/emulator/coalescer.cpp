@@ -21,7 +21,7 @@ bool Coalescer::joins(const Read& read) {
     const Passed& other_half = passed_[1 - read.half][slot];
     std::optional<Kind> kind;
     if ((same_half.from_dram && leads(same_half)) || (other_half.from_dram && leads(other_half))) {
-        kind = from_dram;
+        kind = while_fetched;
     } else if (leads(same_half)) {
         kind = read.block < resident_blocks_ ? first_wave : later;
     }
