@@ -90,10 +90,12 @@ const Registration registration(
                                   .store_bytes = piecewise_bytes(p, 2 * p.rows()),
                                   .shared_bytes = p.rows() > 0 ? shared_bytes(request) : 0};
              for_layout(request, [&](const PairedLayout& layout, std::int64_t blocks) {
-                 // Every warp asks for gamma once, and in each tile for the tables of its rows.
+                 // Every warp asks for gamma once, and in each tile for the tables of its rows. The copies of each
+                 // quarter-warp, of up to 128 bytes, ask for their sectors whatever the other quarters ask for.
+                 const std::int64_t copies = 2 * p.rows() * divide_up(p.head_dim / 2 * p.element_bytes(), 128);
                  const std::int64_t warps = blocks * (request.parameter("threads") / 32);
                  declared.load_bytes =
-                     piecewise_bytes(p, 2 * p.rows()) +
+                     piecewise_bytes(p, copies) +
                      (warps + positions_touched(p, layout.rows_at_once())) * paired_constant_bytes(p, layout);
              });
              return declared;

@@ -9,10 +9,10 @@ namespace {
 constexpr unsigned l1_ways = 16;
 constexpr unsigned l2_ways = 16;
 constexpr std::int64_t l1_and_shared_bytes = 256 << 10;  // of an SM
-constexpr std::int64_t most_shared_bytes = 228 << 10;
+constexpr std::int64_t shared_bytes_of_sm = 228 << 10;
 constexpr std::int64_t shared_bytes_of_system = 1 << 10;  // a block
-constexpr std::int64_t most_threads = 2048;
-constexpr std::int64_t most_blocks = 32;
+constexpr std::int64_t threads_of_sm = 2048;
+constexpr std::int64_t blocks_of_sm = 32;
 constexpr std::uint64_t whole_sector = 0xffff;  // of LinePart::pairs
 
 std::uint64_t pairs_of(std::uint32_t sectors) {
@@ -37,8 +37,8 @@ unsigned home_of(std::uint64_t line) { return static_cast<unsigned>(std::popcoun
 
 // How many of a launch's blocks run on an SM at once, as far as the emulated device knows: it has no registers.
 std::int64_t blocks_at_once(const LaunchShape& shape) {
-    return std::clamp<std::int64_t>(most_shared_bytes / (shape.shared_bytes + shared_bytes_of_system), 1,
-                                    std::min(most_blocks, most_threads / shape.threads));
+    return std::clamp<std::int64_t>(shared_bytes_of_sm / (shape.shared_bytes + shared_bytes_of_system), 1,
+                                    std::min(blocks_of_sm, threads_of_sm / shape.threads));
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 //   where DRAM is read; read from the other half, it is kept there too, so that read data take half as much room again.
 //   This is why a copy whose buffers together are smaller than the L2 does not stay there: an H200 (60 MiB) keeps 32
 //   and not 48 MiB. Lines read to be evicted first take no second place.
-// - A set's victim is the line least recently used. What a call has written and still lies in the L2 when the call ends
-//   is not counted as written to DRAM, neither by this model nor by the hardware's counters.
+// - A set's victim is the line least recently used, of those of the lowest class: to be evicted first, normal, kept.
+// - What a call has written and still lies in the L2 when the call ends is not counted as written to DRAM, neither by
+//   this model nor by the hardware's counters.
 #pragma once
 
 #include "coalescer.h"

@@ -9,6 +9,7 @@ Coalescer::Coalescer() { passed_.fill(std::vector<Passed>(slots)); }
 void Coalescer::start_launch(std::int64_t resident_blocks) {
     ++launch_;
     resident_blocks_ = resident_blocks;
+    owed_ = {};  // a launch's counts do not depend on those before it
 }
 
 bool Coalescer::joins(const Read& read) {
@@ -20,7 +21,7 @@ bool Coalescer::joins(const Read& read) {
     const Passed& other_half = passed_[1 - read.half][slot];
     std::optional<Kind> kind;
     if ((same_half.from_dram && leads(same_half)) || (other_half.from_dram && leads(other_half))) {
-        kind = from_dram;
+        kind = while_fetched;
     } else if (leads(same_half)) {
         kind = read.block < resident_blocks_ ? first_wave : later;
     }

@@ -42,7 +42,7 @@ class Coalescer {
   private:
     static constexpr std::int64_t near = 16;
     static constexpr std::size_t slots = 1 << 16;
-    enum Kind : std::uint8_t { first_wave, later, from_dram };
+    enum Kind : std::uint8_t { first_wave, later, while_fetched };
     static constexpr std::array<unsigned, 3> joining_percent = {80, 50, 72};
 
     struct Passed {
