@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <system_error>
 
 namespace qkprof {
@@ -19,8 +20,19 @@ std::string last_error() { return std::generic_category().message(errno); }
 class Temporary {
   public:
     explicit Temporary(const std::filesystem::path& target)
-        : path_(target.parent_path() / fmt::format(".{}.{}.part", target.filename().string(), getpid())),
-          descriptor_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
+        : path_((target.parent_path() / fmt::format(".{}.XXXXXX", target.filename().string())).string()),
+          descriptor_(mkostemp(path_.data(), O_CLOEXEC)) {
+        // The mode of the file that is replaced; of a new one, what any program gives it.
+        struct stat status = {};
+        const mode_t mask = umask(0);
+        umask(mask);
+        const mode_t mode = stat(target.c_str(), &status) == 0 ? status.st_mode & 07777U : 0666U & ~mask;
+        if (descriptor_ >= 0 && fchmod(descriptor_, mode) != 0) {
+            close(descriptor_);
+            unlink(path_.c_str());
+            descriptor_ = -1;
+        }
+    }
     ~Temporary() {
         if (descriptor_ >= 0) {
             close(descriptor_);
@@ -58,7 +70,7 @@ class Temporary {
     }
 
   private:
-    std::filesystem::path path_;
+    std::string path_;
     int descriptor_;
 };
 

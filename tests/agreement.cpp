@@ -40,7 +40,8 @@ struct Limit {
 // - L2 writes: 4-byte stores of neighbouring warps to one sector now and then leave the L1 as one.
 // - DRAM writes, cold: how much of what was written still lies in the L2 at the end. The model keeps the lines last
 //   used, 24 MiB of them in a kernel that reads as much as it writes; counted were 23 to 27.
-// - DRAM traffic of naive_primitives and, in some runs, of naive_three_kernel: their buffers take as much room as the L2
+// - DRAM traffic of naive_primitives and, in some runs, of naive_three_kernel: their buffers take as much room as the
+// L2
 //   has, or half of it, and the model keeps them.
 // - DRAM reads of cache_aware_stream, warm: on the GPU, lines read to be evicted first leave a half-empty L2.
 constexpr Limit limits[] = {

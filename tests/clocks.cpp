@@ -117,7 +117,7 @@ TEST(StoreSamples, UnwatchedOnesAreUsedAndTheNumberOfThrottledIsUnknown) {
 TEST(StoreSamples, ThrottledOnesAreMarkedInTheProfileAndReadBack) {
     const Profile before = profile_of(measured({throttled_sample, sample_of(1e-5), throttled_sample, sample_of(3e-5)}));
     const std::string json = to_json(before);
-    EXPECT_THAT(json, HasSubstr("\"throttled\": true"));
+    EXPECT_THAT(json, HasSubstr("\"throttled\":true"));
     const Profile after = parse_profile(json, "memory");
     EXPECT_EQ(after.environment.warm_up, "it ran round the block");
     const Measurement& m = after.measurements.at(0);

@@ -66,6 +66,10 @@ Problem common_problem(const ChoiceOptions& options) {
     constexpr long long largest_offset = 1 << 20;
     Problem problem;
     problem.eps = static_cast<float>(parse_number(options.eps, "--eps", 0));
+    constexpr float largest_eps = 1000;  // beyond, the results of 16-bit types are lost among their smallest numbers
+    if (problem.eps > largest_eps) {
+        throw InputError(fmt::format("--eps '{}' is over {}.", options.eps, largest_eps));
+    }
     problem.rotary_base = parse_number(options.rotary_base, "--rotary-base", 1);
     problem.seed =
         static_cast<std::uint64_t>(parse_integer(options.seed, "--seed", 0, std::numeric_limits<long long>::max()));
@@ -79,6 +83,7 @@ void add_choice(CLI::App& command, ChoiceOptions& options) {
     for (const TextOption& option : text_options) {
         text_option(command, option.name, options.*option.value, option.type, option.meaning);
     }
+    command.get_option("--shapes")->check(not_empty);
     command
         .add_option("--sweep", options.sweeps, "other values of a parameter (qkprof list variants); may be repeated")
         ->type_name("PARAMETER=VALUES")
@@ -147,8 +152,8 @@ std::unique_ptr<Device> open_chosen_device(const std::string& word, const Emulat
     if (!found.gpus.empty()) {
         return open_device(found.gpus.front().first, emulator);
     }
-    fmt::print(stderr, "qkprof: no GPU ({}): on the emulated device, which verifies and counts and has no clock.\n",
-               found.no_gpu_reason);
+    say(fmt::format("no GPU ({}): on the emulated device, which verifies and counts and has no clock.",
+                    found.no_gpu_reason));
     return open_device("emulated", emulator);
 }
 

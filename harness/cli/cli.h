@@ -33,4 +33,10 @@ bool colour_wanted();
 // Writes to standard output; throws CannotMeasure when that fails (a full disk, a closed pipe).
 void print(const std::string& text);
 
+// The check of an option that must not be empty, as an unset variable of a shell would make it.
+std::string not_empty(const std::string& text);
+
+// One sentence on standard error. That it cannot be written changes nothing.
+void say(const std::string& sentence);
+
 }  // namespace qkprof::cli

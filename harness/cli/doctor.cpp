@@ -22,7 +22,7 @@ Exit doctor(const Options& options) {
         const Table rows = diagnosis_rows(diagnosis);
         print(format == Format::csv ? to_csv(rows) : to_json(rows));
         for (const std::string& sentence : advice_of(diagnosis)) {  // which rows do not hold
-            fmt::print(stderr, "qkprof: {}\n", sentence);
+            say(sentence);
         }
     } else {
         std::string text;

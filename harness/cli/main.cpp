@@ -19,6 +19,8 @@ CLI::Option* text_option(CLI::App& command, const std::string& name, std::string
     return command.add_option(name, value, meaning)->type_name(type)->capture_default_str();
 }
 
+std::string not_empty(const std::string& text) { return text.empty() ? "an empty value says nothing" : ""; }
+
 std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix) {
     std::vector<std::string> words = command.remaining();
     for (const std::string& word : words) {
@@ -54,10 +56,15 @@ void print(const std::string& text) {
     }
 }
 
+void say(const std::string& sentence) {
+    const std::string line = fmt::format("qkprof: {}\n", sentence);
+    std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
 namespace {
 
 int fail(Exit code, const std::string& sentence) {
-    fmt::print(stderr, "qkprof: {}\n", sentence);
+    say(sentence);
     return static_cast<int>(code);
 }
 

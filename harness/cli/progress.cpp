@@ -1,6 +1,5 @@
 #include "progress.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,6 +7,12 @@
 
 namespace qkprof::cli {
 namespace {
+
+// Unlike fmt::print it does not throw: a progress that nobody can read ends no run.
+void write(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+}
 
 constexpr const char* erase_line = "\r\x1b[K";
 
@@ -28,18 +33,16 @@ void Progress::say(const std::string& step) {
         return;
     }
     if (terminal_) {
-        fmt::print(stderr, "{}{}", erase_line, step.substr(0, columns() - 1));
+        write(erase_line + step.substr(0, columns() - 1));
         line_is_open_ = true;
     } else {
-        fmt::print(stderr, "{}\n", step);
+        write(step + "\n");
     }
-    std::fflush(stderr);
 }
 
 void Progress::clear() {
     if (line_is_open_) {
-        fmt::print(stderr, "{}", erase_line);
-        std::fflush(stderr);
+        write(erase_line);
         line_is_open_ = false;
     }
 }

@@ -59,7 +59,7 @@ class Keeper {
         }
     }
     void keep_now(const Profile& profile) {
-        if (file_) {
+        if (file_ && !profile.measurements.empty()) {  // with nothing measured, what the file held stays
             file_->write(to_json(profile));
         }
         last_ = std::chrono::steady_clock::now();
@@ -88,7 +88,6 @@ void print_results(const Profile& profile, Format format, bool levels) {
 
 // One sentence each, on standard error: what makes the exit code another than 0.
 void say_verdict(const Profile& profile) {
-    const auto say = [](const std::string& sentence) { fmt::print(stderr, "qkprof: {}\n", sentence); };
     const Roofline roofline(profile);
     const CacheState first_state = profile.measurements.empty() ? CacheState::cold : profile.measurements[0].state;
     for (const Measurement& m : profile.measurements) {
@@ -124,6 +123,11 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
     const auto samples = static_cast<int>(parse_integer(options.samples, "--samples", 1, most_samples));
     EmulatorOptions emulator;
     emulator.l2_bytes = parse_bytes(options.emulated_l2, "--emulated-l2");
+    constexpr std::int64_t least_l2 = 64 << 10;
+    constexpr std::int64_t most_l2 = 1 << 30;
+    if (emulator.l2_bytes < least_l2 || emulator.l2_bytes > most_l2) {
+        throw InputError(fmt::format("--emulated-l2 '{}' is not between 64K and 1G.", options.emulated_l2));
+    }
     const std::vector<std::string> metric_names =
         options.metrics.empty() ? std::vector<std::string>() : split_list(options.metrics, "--metrics");
     const Choice choice = parse(options.choice, emulator);
@@ -132,8 +136,13 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
 
     const std::unique_ptr<Device> device = open_chosen_device(options.choice.device, emulator);
     const DeviceInfo& info = device->info();
+    const auto filters = [](const std::string& flag) { return flag.starts_with("--benchmark_filter"); };
+    if (!info.has_clock && std::any_of(benchmark_flags.begin(), benchmark_flags.end(), filters)) {
+        throw InputError(
+            "--benchmark_filter chooses what is timed, and the emulated device has no clock: use --variants.");
+    }
     if (!metric_names.empty()) {
-        fmt::print(stderr, "qkprof: {}\n", device->choose_metrics(metric_names));
+        say(device->choose_metrics(metric_names));
     }
     const Plan plan = {.candidates = choice.candidates(info.backend),
                        .problems = choice.problems(info.backend, info.l2_bytes),
@@ -152,15 +161,15 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
         run(*device, plan, profile, observer);
     } catch (...) {
         progress.clear();
-        if (!profile.measurements.empty()) {  // else nothing is left behind
-            keeper.keep_now(profile);
+        if (!profile.measurements.empty()) {
             print_results(profile, format, options.levels);
+            keeper.keep_now(profile);
         }
         throw;
     }
     progress.clear();
+    print_results(profile, format, options.levels);  // first: a file that cannot be written must not lose them
     keeper.keep_now(profile);
-    print_results(profile, format, options.levels);
     say_verdict(profile);
     return verdict_of(profile);
 }
@@ -178,7 +187,7 @@ void add_run(CLI::App& app, Action& chosen) {
     text_option(*command, "--emulated-l2", o.emulated_l2, "BYTES",
                 "the emulated device's L2; K, M and G are understood");
     text_option(*command, "--format", o.format, "FORMAT", "table, markdown, csv or json (the profile)");
-    text_option(*command, "--out", o.out, "FILE", "keeps the profile, as it grows");
+    text_option(*command, "--out", o.out, "FILE", "keeps the profile, as it grows")->check(not_empty);
     command->add_flag("--levels", o.levels,
                       "a second table: bytes at each level of memory against the floor, and what bounds the time");
     command->add_flag("--progress", o.progress, "says what it does even where standard error is no terminal");

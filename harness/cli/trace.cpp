@@ -68,7 +68,7 @@ Exit trace_command(const ChoiceOptions& options) {
                        .states = choice.states};
     const Traced traced = trace(*device, plan);
     for (const std::string& sentence : traced.refusals) {
-        fmt::print(stderr, "qkprof: {}\n", sentence);
+        say(sentence);
     }
     const std::string path = program();
     for (const Traced::Call& call : traced.calls) {
@@ -76,7 +76,7 @@ Exit trace_command(const ChoiceOptions& options) {
                            fmt::format("{} trace{}", path, options_of(options, call, plan, info))));
     }
     if (traced.calls.empty()) {
-        fmt::print(stderr, "qkprof: Nothing was traced: every chosen variant refused the problem.\n");
+        say("Nothing was traced: every chosen variant refused the problem.");
         return Exit::inconclusive;
     }
     return Exit::passed;
