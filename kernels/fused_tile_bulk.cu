@@ -6,6 +6,9 @@
 // Each warp runs a ring of its own: `stages` buffers of `tile` bytes, an mbarrier a buffer. Lane 0 asks for the tiles,
 // stages - 1 ahead; when a tile has arrived, the warp computes it in place and lane 0 stores it. Nothing in the loop is
 // waited for by the whole block. Within a tile the layout is that of paired.h.
+//
+// Tensors that begin inside a sector are refused: the copy engine moves such a piece in lines of 128 bytes that each
+// ask for one sector more (counted on an H200: 5 sectors for 4).
 
 #include "paired.h"
 
@@ -143,7 +146,7 @@ const Registration registration(
      .refuses =
          [](const Request& request) {
              const std::string reason =
-                 first_reason({refuse_head_dim(request.problem), refuse_alignment(request.problem, 16)});
+                 first_reason({refuse_head_dim(request.problem), refuse_alignment(request.problem, 32)});
              return reason.empty() ? refuse_shared_bytes(request, plan_of(request).shared_bytes) : reason;
          },
      .declare =
@@ -152,13 +155,12 @@ const Registration registration(
              const Plan plan = plan_of(request);
              const std::int64_t tiles = divide_up(p.rows(), plan.tile_rows);
              const std::int64_t warps = std::min(tiles, plan.blocks * (request.parameter("threads") / 32));
-             const std::int64_t tensor = piecewise_bytes(p, tiles);
              // Every warp that has a tile asks for gamma once, and for the tables of the rows that it handles at once.
              const std::int64_t constants =
                  (warps + positions_touched(p, plan.layout.rows_at_once())) * paired_constant_bytes(p, plan.layout);
              return Declaration{.launches = p.rows() > 0 ? 1 : 0,
-                                .load_bytes = tensor + constants,
-                                .store_bytes = tensor,
+                                .load_bytes = p.tensor_bytes() + constants,
+                                .store_bytes = p.tensor_bytes(),
                                 .shared_bytes = p.rows() > 0 ? plan.shared_bytes : 0,
                                 .bulk_copies = true};
          },

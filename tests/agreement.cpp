@@ -40,9 +40,7 @@ struct Limit {
 // - L2 writes: 4-byte stores of neighbouring warps to one sector now and then leave the L1 as one.
 // - DRAM writes, cold: how much of what was written still lies in the L2 at the end. The model keeps the lines last
 //   used, 24 MiB of them in a kernel that reads as much as it writes; counted were 23 to 27.
-// - DRAM traffic of naive_primitives and, in some runs, of naive_three_kernel: their buffers take as much room as the
-// L2
-//   has, or half of it, and the model keeps them.
+// - DRAM traffic of naive_primitives: its buffers take as much room as the L2 has, and the model keeps them.
 // - DRAM reads of cache_aware_stream, warm: on the GPU, lines read to be evicted first leave a half-empty L2.
 constexpr Limit limits[] = {
     {"fused_table_shared", "1x1024x16x128", "f32", "warm", "l2_read_sectors", 0.031},
@@ -68,9 +66,6 @@ constexpr Limit limits[] = {
     {"naive_primitives", "1x1024x16x128", "f32", "warm", "dram_read_bytes", 0.97},
     {"naive_primitives", "2x1024x16x64", "f32", "", "dram_write_bytes", 1.0},
     {"naive_primitives", "2x1024x16x64", "f32", "warm", "dram_read_bytes", 0.98},
-
-    {"naive_three_kernel", "2x1024x16x64", "f32", "warm", "dram_read_bytes", 1.0},
-    {"naive_three_kernel", "2x1024x16x64", "f32", "warm", "dram_write_bytes", 1.0},
 
     {"cache_aware_stream", "1x1024x16x128", "", "warm", "dram_read_bytes", 1.0},
     {"cache_aware_stream", "2x1024x16x64", "", "warm", "dram_read_bytes", 1.0},

@@ -104,6 +104,10 @@ TEST_P(SharedMemoryVariants, TensorsThatBeginInsideASector) {
         for (const DataType dtype : all_types) {
             Problem problem = shape(2, 5, 7, head_dim, dtype);
             problem.offset = 16 / problem.element_bytes();
+            if (variant().name == "fused_tile_bulk") {
+                EXPECT_NE(variant().refuses({problem, variant().standard_parameters(), device->info().limits}), "");
+                continue;
+            }
             check(*device, problem, variant().standard_parameters());
             problem.offset /= 2;
             EXPECT_NE(variant().refuses({problem, variant().standard_parameters(), device->info().limits}), "");
