@@ -108,6 +108,12 @@ TEST_F(Cli, BadInputIsOneSentence) {
     expect_refused(run + "--rotary-base 0", "--rotary-base '0'");
     expect_refused(run + "--offset -1", "out of range");
     expect_refused(run + "--emulated-l2 big", "is not a size");
+    expect_refused(run + "--emulated-l2 1", "is not between 64K and 1G");
+    expect_refused(run + "--eps 1e39", "is over 1000");
+    expect_refused(run + "--benchmark_filter=copy", "the emulated device has no clock");
+    expect_refused(run + "--shapes ''", "an empty value says nothing");
+    expect_refused(run + "--metrics ''", "an empty value says nothing");
+    expect_refused("run --device emulated --out ''", "an empty value says nothing");
     expect_refused(run + "--format yaml", "There is no format 'yaml'.");
     expect_refused(run + "--benchmark_out=y.json", "use --out FILE");
     expect_refused(run + "extra", "'extra' is not expected");
@@ -132,6 +138,23 @@ TEST_F(Cli, TheEmulatedDeviceCountsTheSameOnEveryRun) {
     const std::string first = counts();
     EXPECT_GT(first.size(), 100U);
     EXPECT_EQ(counts(), first);
+}
+
+TEST_F(Cli, AStandardErrorThatCannotBeWrittenEndsNothing) {
+    const std::string command =
+        "cd " + folder_.string() + " && " QKPROF_PROGRAM " " + small + " --progress >o 2>/dev/full";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_NE(content(folder_ / "o").find("fused_register"), std::string::npos);
+}
+
+// A limit on the size of files that the table passes and the profile does not.
+TEST_F(Cli, AFileThatCannotBeWrittenLosesNoResults) {
+    const std::string command = "cd " + folder_.string() + " && (trap '' XFSZ; ulimit -f 2; exec " QKPROF_PROGRAM " " +
+                                small + " --out p.json) >o 2>e";
+    const int status = std::system(command.c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 4);
+    EXPECT_NE(content(folder_ / "o").find("fused_register"), std::string::npos);
+    EXPECT_NE(content(folder_ / "e").find("p.json could not be written"), std::string::npos);
 }
 
 TEST_F(Cli, EveryFormatIsPrinted) {

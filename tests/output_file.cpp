@@ -55,6 +55,14 @@ TEST_F(OutputFileTest, WritesThroughALink) {
     EXPECT_TRUE(fs::is_symlink(folder_ / "link.json"));
 }
 
+TEST_F(OutputFileTest, KeepsTheModeOfWhatItReplaces) {
+    std::ofstream(folder_ / "private.json") << "old";
+    fs::permissions(folder_ / "private.json", fs::perms::owner_read | fs::perms::owner_write);
+    OutputFile(folder_ / "private.json").write("new");
+    EXPECT_EQ(content("private.json"), "new");
+    EXPECT_EQ(fs::status(folder_ / "private.json").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
 TEST_F(OutputFileTest, RefusesPlacesThatCannotBeWritten) {
     EXPECT_THROW(OutputFile{folder_}, InputError);
     EXPECT_THROW(OutputFile{folder_ / "no such folder" / "a.json"}, InputError);

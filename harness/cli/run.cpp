@@ -182,7 +182,8 @@ void add_run(CLI::App& app, Action& chosen) {
     const auto options = std::make_shared<Options>();
     Options& o = *options;
     add_choice(*command, o.choice);
-    text_option(*command, "--metrics", o.metrics, "NAMES", "further counters of the GPU, by CUPTI's names for them");
+    text_option(*command, "--metrics", o.metrics, "NAMES", "further counters of the GPU, by CUPTI's names for them")
+        ->check(not_empty);
     text_option(*command, "--samples", o.samples, "N", "times taken of each variant and state");
     text_option(*command, "--emulated-l2", o.emulated_l2, "BYTES",
                 "the emulated device's L2; K, M and G are understood");
