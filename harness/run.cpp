@@ -99,7 +99,7 @@ class ProblemRun {
         m.problem = problem_;
         m.parameters = candidate.parameters;
         m.non_standard = candidate.non_standard;
-        m.refused = candidate.variant->refuses(request);
+        m.refused = candidate.variant->refusal(request);
         m.not_run = m.refused.empty() ? failure : std::string();
         m.no_time_reason = no_time_reason();
         if (m.ran()) {
@@ -228,7 +228,7 @@ std::int64_t scratch_bytes(const std::vector<Candidate>& candidates, const Probl
     std::int64_t bytes = 0;
     for (const Candidate& candidate : candidates) {
         const Request request = request_of(candidate, problem, device);
-        if (candidate.variant->scratch_bytes && candidate.variant->refuses(request).empty()) {
+        if (candidate.variant->scratch_bytes && candidate.variant->refusal(request).empty()) {
             bytes = std::max(bytes, candidate.variant->scratch_bytes(request));
         }
     }

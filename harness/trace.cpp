@@ -41,7 +41,7 @@ Traced trace(Device& device, const Plan& plan) {
     Traced traced;
     for (const Candidate& candidate : plan.candidates) {
         const Variant& variant = *candidate.variant;
-        if (const std::string reason = variant.refuses(request_of(candidate, problem, device)); !reason.empty()) {
+        if (const std::string reason = variant.refusal(request_of(candidate, problem, device)); !reason.empty()) {
             traced.refusals.push_back(fmt::format("{} on {} refused: {}.", variant.name, text_of(problem), reason));
             continue;
         }

@@ -28,6 +28,28 @@ struct Limits {
     std::int64_t persisting_l2_bytes = 0;     // largest L2 set-aside; 0 where the device has none
 };
 
+// What a problem may ask for beyond its first form (Problem::is_plain). `qkprof list variants` shows who does what.
+enum class Feature : std::uint8_t {
+    key_heads,
+    packed,     // rows of query, key and value heads
+    padding,    // gaps between the tokens
+    in_place,
+    positions,  // from a list of ids
+    interleaved,
+    partial_rotary,
+    narrow_tables,  // tables in the storage type of 16 bits
+    narrow_gamma,
+    gemma
+};
+inline constexpr Feature all_features[] = {
+    Feature::key_heads,   Feature::packed,         Feature::padding,       Feature::in_place,     Feature::positions,
+    Feature::interleaved, Feature::partial_rotary, Feature::narrow_tables, Feature::narrow_gamma, Feature::gemma};
+
+const char* name_of(Feature feature);
+
+// The features that a problem asks for.
+std::vector<Feature> features_of(const Problem& problem);
+
 // A tunable number of a variant. Only the listed values are compiled or make sense.
 struct Parameter {
     std::string name;
@@ -60,14 +82,20 @@ struct Declaration {
     bool bulk_copies = false;
 };
 
-// Device addresses. q and out hold problem.elements() elements and do not overlap; the tables are as in Problem, sin
-// right behind cos (sin == cos + sequence * head_dim / 2).
+// Device addresses, laid out as Problem says: the first element of the first query head (key head) of the first token, in
+// the type of the problem; k is null where there are no key heads. In place the results' addresses are the inputs', else
+// the two do not overlap. gamma and tables are in their types, sin right behind cos; positions is null where they are
+// implicit, and every id is inside the tables.
 struct Buffers {
     const void* q = nullptr;
-    void* out = nullptr;
-    const float* gamma = nullptr;
-    const float* cos = nullptr;
-    const float* sin = nullptr;
+    const void* k = nullptr;
+    void* q_out = nullptr;
+    void* k_out = nullptr;
+    const void* gamma_q = nullptr;
+    const void* gamma_k = nullptr;
+    const void* cos = nullptr;
+    const void* sin = nullptr;
+    const void* positions = nullptr;
     void* scratch = nullptr;  // Variant::scratch_bytes(), 256-byte aligned
 };
 
@@ -92,17 +120,22 @@ struct Variant {
     Family family = Family::naive;
     std::string hypothesis;  // one line: what this variant is there to test
     std::vector<Parameter> parameters;
-    // Empty when the request can be run; otherwise the reason, as a clause that follows "refused: ".
+    std::vector<Feature> features;  // what it can do beyond the first form
+    // Empty when the request, which asks for no other features, can be run; otherwise the reason, as a clause that
+    // follows "refused: ". For refusal() alone.
     std::function<std::string(const Request&)> refuses;
     std::function<Declaration(const Request&)> declare;
     // Bytes of device memory for intermediates; may be empty (none).
     std::function<std::int64_t(const Request&)> scratch_bytes;
     // Bytes of L2 set-aside that the device must grant around the call; may be empty (none).
     std::function<std::int64_t(const Request&)> persisting_bytes;
-    // Enqueues one call; throws LaunchError. Only for requests that `refuses` accepts.
+    // Enqueues one call; throws LaunchError. Only for requests that refusal() accepts.
     std::function<void(const Call&)> run;
 
     Parameters standard_parameters() const;
+    bool has(Feature feature) const;
+    // Why the variant does not run the request, by what it cannot do or by `refuses`; empty if it does.
+    std::string refusal(const Request& request) const;
 };
 
 // The variants of one build, ordered by family and name.

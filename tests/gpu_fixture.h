@@ -61,7 +61,7 @@ class Gpu : public testing::Test {
     // Loads the problem, verifies the variant and expects it to be right; false where the variant refuses it.
     static bool expect_correct(const Variant& variant, const Problem& problem) {
         SCOPED_TRACE(text_of(problem));
-        if (const std::string reason = variant.refuses(request_for(variant, problem)); !reason.empty()) {
+        if (const std::string reason = variant.refusal(request_for(variant, problem)); !reason.empty()) {
             return false;
         }
         const Verification found = load_for(variant, problem)->verify(variant, variant.standard_parameters());

@@ -74,7 +74,7 @@ TEST_F(GpuTraffic, EveryVariantMovesWhatItDeclares) {
         std::vector<Parameters> parameters;
         std::int64_t scratch = 0;
         for (const Variant& variant : variants(Backend::cuda)) {
-            if (variant.refuses(request_for(variant, problem)).empty()) {
+            if (variant.refusal(request_for(variant, problem)).empty()) {
                 chosen.push_back(&variant);
                 parameters.push_back(variant.standard_parameters());
                 scratch = std::max(scratch, scratch_for(variant, problem));

@@ -65,7 +65,7 @@ TEST_P(EveryVariant, IsRightAtEachValueOfEachParameter) {
             SCOPED_TRACE(parameter.name + " " + std::to_string(value));
             Request request = request_for(variant(), problem);
             request.parameters[parameter.name] = value;
-            if (!variant().refuses(request).empty()) {
+            if (!variant().refusal(request).empty()) {
                 continue;
             }
             const std::int64_t scratch = variant().scratch_bytes ? variant().scratch_bytes(request) : 0;

@@ -57,7 +57,7 @@ class SharedMemoryVariants : public testing::TestWithParam<const Variant*> {
     void check(Device& device, const Problem& problem, const Parameters& parameters) const {
         SCOPED_TRACE(text_of(problem, parameters));
         const Request request = {problem, parameters, device.info().limits};
-        ASSERT_EQ(variant().refuses(request), "");
+        ASSERT_EQ(variant().refusal(request), "");
         const auto workload = device.load(problem, 0);
         const Verification verification = workload->verify(variant(), parameters);
         ASSERT_EQ(verification.fault, "");
@@ -92,7 +92,7 @@ TEST_P(SharedMemoryVariants, EveryCombinationOfParametersOverManyRounds) {
     for (const Parameters& parameters : combinations(variant())) {
         wide = !wide;
         const Problem problem = shape(2, 61, 5, 128, wide ? DataType::f32 : DataType::bf16);
-        if (variant().refuses({problem, parameters, device->info().limits}).empty()) {
+        if (variant().refusal({problem, parameters, device->info().limits}).empty()) {
             check(*device, problem, parameters);
         }
     }
@@ -105,12 +105,12 @@ TEST_P(SharedMemoryVariants, TensorsThatBeginInsideASector) {
             Problem problem = shape(2, 5, 7, head_dim, dtype);
             problem.offset = 16 / problem.element_bytes();
             if (variant().name == "fused_tile_bulk") {
-                EXPECT_NE(variant().refuses({problem, variant().standard_parameters(), device->info().limits}), "");
+                EXPECT_NE(variant().refusal({problem, variant().standard_parameters(), device->info().limits}), "");
                 continue;
             }
             check(*device, problem, variant().standard_parameters());
             problem.offset /= 2;
-            EXPECT_NE(variant().refuses({problem, variant().standard_parameters(), device->info().limits}), "");
+            EXPECT_NE(variant().refusal({problem, variant().standard_parameters(), device->info().limits}), "");
         }
     }
 }
@@ -119,7 +119,7 @@ TEST_P(SharedMemoryVariants, RefuseABlockThatDoesNotFit) {
     const Request request = {shape(1, 64, 2, 128, DataType::f32),
                              variant().standard_parameters(),
                              {.multiprocessors = 4, .shared_bytes_per_block = 1024, .persisting_l2_bytes = 0}};
-    EXPECT_NE(variant().refuses(request).find("1024"), std::string::npos);
+    EXPECT_NE(variant().refusal(request).find("1024"), std::string::npos);
 }
 
 std::vector<const Variant*> shared_memory_variants() {

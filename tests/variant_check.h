@@ -32,7 +32,7 @@ struct Check {
 inline Check check_variant(Device& device, const Variant& variant, const Problem& problem,
                            const Parameters& parameters) {
     const Request request = {problem, parameters, device.info().limits};
-    Check check = {.refused = variant.refuses(request), .complaints = {}};
+    Check check = {.refused = variant.refusal(request), .complaints = {}};
     if (!check.refused.empty()) {
         return check;
     }

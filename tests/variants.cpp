@@ -101,7 +101,7 @@ TEST_P(Variants, OffsetsBeyondTwoToThe31) {
     ASSERT_GT(problem.elements(), std::int64_t{1} << 31);
     emulator::Engine engine({});
     const Request request = {problem, variant().standard_parameters(), engine.limits()};
-    ASSERT_EQ(variant().refuses(request), "");
+    ASSERT_EQ(variant().refusal(request), "");
     emulator::ProblemBuffers buffers(problem, variant().scratch_bytes ? variant().scratch_bytes(request) : 0);
     buffers.enter(engine.memory());
     const auto run_last_blocks = [&](std::int64_t count) {
