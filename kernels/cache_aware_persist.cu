@@ -45,7 +45,7 @@ const Registration registration(
      .run =
          [](const Call& call) {
              const Problem& p = call.request.problem;
-             if (call.buffers.sin != call.buffers.cos + p.sequence * (p.head_dim / 2)) {
+             if (call.buffers.sin != static_cast<const std::byte*>(call.buffers.cos) + p.table_bytes()) {
                  throw LaunchError(
                      "cache_aware_persist needs the table of sines right behind that of cosines: allocate "
                      "them as one.");

@@ -39,7 +39,7 @@ void launch_copy(const Call& call) {
     const int threads = call.request.parameter("threads");
     const std::int64_t count = call.request.problem.tensor_bytes() / static_cast<std::int64_t>(sizeof(V));
     launch(call.stream, {.kernel = "copy", .blocks = divide_up(count, threads), .threads = threads}, copy_kernel<V>,
-           static_cast<const V*>(call.buffers.q), static_cast<V*>(call.buffers.out), count);
+           static_cast<const V*>(call.buffers.q), static_cast<V*>(call.buffers.q_out), count);
 }
 
 const Registration registration(this_backend,

@@ -30,10 +30,10 @@ inline Arguments arguments_of(const Call& call) {
     const Problem& problem = call.request.problem;
     const Buffers& buffers = call.buffers;
     return {buffers.q,
-            buffers.out,
-            buffers.gamma,
-            buffers.cos,
-            buffers.sin,
+            buffers.q_out,
+            static_cast<const float*>(buffers.gamma_q),
+            static_cast<const float*>(buffers.cos),
+            static_cast<const float*>(buffers.sin),
             buffers.scratch,
             static_cast<unsigned>(problem.rows()),
             static_cast<unsigned>(problem.heads),

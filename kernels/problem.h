@@ -47,7 +47,7 @@ struct Positions {
     PositionType type = PositionType::implicit;
     PositionOrder order = PositionOrder::ordered;
     // Of a list: the ids (null in a problem that was read from a profile), how many differ, and a digest of them.
-    std::shared_ptr<const std::vector<std::int64_t>> list;
+    std::shared_ptr<const std::vector<std::int64_t>> list = {};
     std::int64_t distinct = 0;
     std::uint32_t digest = 0;
 
@@ -85,8 +85,8 @@ struct Problem {
     bool in_place = false;         // the results take the place of q and k
     Pairing pairing = Pairing::half_split;
     std::int64_t rotary_dim = 0;  // 0: all of head_dim
-    Positions positions;
-    std::int64_t context = 0;  // positions of the tables; 0: as many as the sequence has
+    Positions positions = {};
+    std::int64_t context = 0;              // positions of the tables; 0: as many as the sequence has
     DataType table_dtype = DataType::f32;  // f32 or dtype
     DataType gamma_dtype = DataType::f32;  // f32 or dtype
     bool gemma = false;                    // 1 + gamma instead of gamma

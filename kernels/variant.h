@@ -31,8 +31,8 @@ struct Limits {
 // What a problem may ask for beyond its first form (Problem::is_plain). `qkprof list variants` shows who does what.
 enum class Feature : std::uint8_t {
     key_heads,
-    packed,     // rows of query, key and value heads
-    padding,    // gaps between the tokens
+    packed,   // rows of query, key and value heads
+    padding,  // gaps between the tokens
     in_place,
     positions,  // from a list of ids
     interleaved,
@@ -82,10 +82,10 @@ struct Declaration {
     bool bulk_copies = false;
 };
 
-// Device addresses, laid out as Problem says: the first element of the first query head (key head) of the first token, in
-// the type of the problem; k is null where there are no key heads. In place the results' addresses are the inputs', else
-// the two do not overlap. gamma and tables are in their types, sin right behind cos; positions is null where they are
-// implicit, and every id is inside the tables.
+// Device addresses, laid out as Problem says: the first element of the first query head (key head) of the first token,
+// in the type of the problem; k is null where there are no key heads. In place the results' addresses are the inputs',
+// else the two do not overlap. gamma and tables are in their types, sin right behind cos; positions is null where they
+// are implicit, and every id is inside the tables.
 struct Buffers {
     const void* q = nullptr;
     const void* k = nullptr;
@@ -120,7 +120,7 @@ struct Variant {
     Family family = Family::naive;
     std::string hypothesis;  // one line: what this variant is there to test
     std::vector<Parameter> parameters;
-    std::vector<Feature> features;  // what it can do beyond the first form
+    std::vector<Feature> features = {};  // what it can do beyond the first form
     // Empty when the request, which asks for no other features, can be run; otherwise the reason, as a clause that
     // follows "refused: ". For refusal() alone.
     std::function<std::string(const Request&)> refuses;

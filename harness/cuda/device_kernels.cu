@@ -104,9 +104,10 @@ void for_storage_type(DataType dtype, F f) {
 template <class T, bool Copied>
 void launch_judge(const Problem& problem, const Buffers& buffers, Comparison* parts, cudaStream_t stream) {
     judge_kernel<T, Copied><<<judge_blocks, judge_threads, 0, stream>>>(
-        static_cast<const T*>(buffers.q), static_cast<const T*>(buffers.out), buffers.gamma, buffers.cos, buffers.sin,
-        problem.rows(), problem.heads, problem.sequence, problem.head_dim, static_cast<double>(problem.eps),
-        tolerance_of(problem.dtype), parts);
+        static_cast<const T*>(buffers.q), static_cast<const T*>(buffers.q_out),
+        static_cast<const float*>(buffers.gamma_q), static_cast<const float*>(buffers.cos),
+        static_cast<const float*>(buffers.sin), problem.rows(), problem.heads, problem.sequence, problem.head_dim,
+        static_cast<double>(problem.eps), tolerance_of(problem.dtype), parts);
 }
 
 }  // namespace

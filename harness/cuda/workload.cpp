@@ -33,9 +33,9 @@ double expected_value(const Problem& problem, const Buffers& device, std::int64_
     std::vector<float> cos(static_cast<std::size_t>(dim / 2));
     std::vector<float> sin(static_cast<std::size_t>(dim / 2));
     copy(q.data(), static_cast<const T*>(device.q) + row * dim, dim * problem.element_bytes(), stream);
-    copy(gamma.data(), device.gamma, problem.gamma_bytes(), stream);
-    copy(cos.data(), device.cos + entry, problem.gamma_bytes() / 2, stream);
-    copy(sin.data(), device.sin + entry, problem.gamma_bytes() / 2, stream);
+    copy(gamma.data(), device.gamma_q, problem.gamma_bytes(), stream);
+    copy(cos.data(), static_cast<const float*>(device.cos) + entry, problem.gamma_bytes() / 2, stream);
+    copy(sin.data(), static_cast<const float*>(device.sin) + entry, problem.gamma_bytes() / 2, stream);
     const double scale = reference_scale(q.data(), dim, static_cast<double>(problem.eps));
     return reference_element(q.data(), scale, gamma.data(), cos.data(), sin.data(), dim, index % dim).value;
 }
@@ -65,8 +65,8 @@ CudaWorkload::CudaWorkload(const Context& context, const Problem& problem, std::
     const Tables tables = build_tables(problem_);
     const Buffers to = buffers();
     copy(gamma_.data(), tables.gamma.data(), problem_.gamma_bytes(), context_.stream());
-    copy(const_cast<float*>(to.cos), tables.cos.data(), problem_.table_bytes(), context_.stream());
-    copy(const_cast<float*>(to.sin), tables.sin.data(), problem_.table_bytes(), context_.stream());
+    copy(const_cast<void*>(to.cos), tables.cos.data(), problem_.table_bytes(), context_.stream());
+    copy(const_cast<void*>(to.sin), tables.sin.data(), problem_.table_bytes(), context_.stream());
 }
 
 std::int64_t CudaWorkload::bytes_needed(const Problem& problem, std::int64_t scratch_bytes) {
@@ -83,8 +83,8 @@ Request CudaWorkload::request(const Parameters& parameters) const {
 Buffers CudaWorkload::buffers() const {
     const auto* cos = static_cast<const float*>(tables_.data());
     return {.q = q_.data(),
-            .out = out_.data(),
-            .gamma = static_cast<const float*>(gamma_.data()),
+            .q_out = out_.data(),
+            .gamma_q = gamma_.data(),
             .cos = cos,
             .sin = cos + problem_.table_bytes() / 4,
             .scratch = scratch_.data()};
@@ -182,7 +182,7 @@ Verification CudaWorkload::compare(bool copied) const {
     const auto concluded = [&]<class T>(T) {
         const double expected =
             copied ? element<T>(device.q, index, stream) : expected_value<T>(problem_, device, index, stream);
-        return conclude(problem_, whole, element<T>(device.out, index, stream), expected);
+        return conclude(problem_, whole, element<T>(device.q_out, index, stream), expected);
     };
     switch (problem_.dtype) {
         case DataType::f32:

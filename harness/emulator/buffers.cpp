@@ -73,7 +73,7 @@ void ProblemBuffers::enter(GlobalMemory& memory) const {
 }
 
 Buffers ProblemBuffers::addresses() const {
-    return {q(), out(), reinterpret_cast<const float*>(gamma_.data()), cos(), sin(), scratch_.data()};
+    return {.q = q(), .q_out = out(), .gamma_q = gamma_.data(), .cos = cos(), .sin = sin(), .scratch = scratch_.data()};
 }
 
 Verification ProblemBuffers::compare(Family family) const {
