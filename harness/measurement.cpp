@@ -75,6 +75,14 @@ std::string Measurement::name() const {
     return name;
 }
 
+std::string head_text(const Problem& problem, const WrongElement& wrong) {
+    if (problem.key_heads == 0) {
+        return fmt::format("h={}", wrong.head);
+    }
+    return wrong.head < problem.heads ? fmt::format("query head {}", wrong.head)
+                                      : fmt::format("key head {}", wrong.head - problem.heads);
+}
+
 Counter counter_of(const Measurement& measurement, std::string_view name) {
     const auto found = measurement.counters.find(name);
     return found != measurement.counters.end()

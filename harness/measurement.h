@@ -74,12 +74,15 @@ struct Counts {
 // Where a result is wrong.
 struct WrongElement {
     std::int64_t batch = 0;
-    std::int64_t position = 0;
-    std::int64_t head = 0;
+    std::int64_t position = 0;  // of the token in its sequence, whatever its position id is
+    std::int64_t head = 0;      // the query heads, then the key heads
     std::int64_t column = 0;
     double got = 0;
     double expected = 0;
 };
+
+// "h=3"; where there are key heads too, "query head 3" or "key head 0".
+std::string head_text(const Problem& problem, const WrongElement& wrong);
 
 // The comparison of a whole output with the reference in double (reference.h has the bounds).
 struct Verification {

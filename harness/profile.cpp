@@ -112,9 +112,9 @@ std::string error_of(const Measurement& measurement) {
                            v.error_norm);
     }
     const WrongElement& e = *v.first_wrong;
-    return fmt::format("wrong result: {} of {} elements, the first at b={} s={} h={} d={}: got {}, expected {}",
-                       v.wrong_elements, measurement.problem.elements(), e.batch, e.position, e.head, e.column, e.got,
-                       e.expected);
+    return fmt::format("wrong result: {} of {} elements, the first at b={} s={} {} d={}: got {}, expected {}",
+                       v.wrong_elements, measurement.problem.elements(), e.batch, e.position,
+                       head_text(measurement.problem, e), e.column, e.got, e.expected);
 }
 
 }  // namespace qkprof
