@@ -172,17 +172,15 @@ QK_KERNEL void fused_table_shared_kernel(Arguments a) {
 // shared wavefront (8 of 16 bytes) read one table row.
 template <class F>
 void for_layout(const Problem& problem, F f) {
-    for_compiled(problem, [&](auto compiled) {
-        using C = decltype(compiled);
-        using T = typename C::type;
-        constexpr int size = C::head_dim == 64 ? 4 : 16 / static_cast<int>(sizeof(T));
+    for_compiled(problem, [&]<class T, int D>(Compiled<T, D>) {
+        constexpr int size = D == 64 ? 4 : 16 / static_cast<int>(sizeof(T));
         for_form(problem, [&](auto form) {
             if constexpr (form() != Form::plain) {
                 if (!whole_vectors_rotate(problem, size)) {
-                    return f(Scalar<T, C::head_dim, form()>{});
+                    return f(Scalar<T, D, form()>{});
                 }
             }
-            f(OneVector<T, C::head_dim, size, form()>{});
+            f(OneVector<T, D, size, form()>{});
         });
     });
 }

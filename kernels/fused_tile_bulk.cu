@@ -55,8 +55,8 @@ QK_KERNEL void fused_tile_bulk_kernel(Arguments a, unsigned tile_rows) {
     }
 
     const bool turned = alternates<P> && P::group() % 2 == 1;
-    const unsigned lo = P::column(0) + (turned ? D / 2 : 0);
-    const unsigned hi = P::column(0) + (turned ? 0 : D / 2);
+    const unsigned lo = P::place(0) + (turned ? D / 2 : 0);
+    const unsigned hi = P::place(0) + (turned ? 0 : D / 2);
     typename P::Gamma gamma = {};
     if (first_tile < tiles) {  // else nothing is to be done, and the compiler leaves the loads out
         gamma = P::template load_gamma<Cache::read_only>(a, 0);

@@ -68,10 +68,8 @@ std::int64_t shared_bytes(const Request& request) {
 // Calls f(OneVector<...>{}) for the problem's type, head dim and form.
 template <class F>
 void for_one_vector(const Problem& problem, F f) {
-    for_compiled(problem, [&](auto compiled) {
-        using C = decltype(compiled);
-        using T = typename C::type;
-        for_form(problem, [&](auto form) { f(OneVector<T, C::head_dim, 16 / sizeof(T), form()>{}); });
+    for_compiled(problem, [&]<class T, int D>(Compiled<T, D>) {
+        for_form(problem, [&](auto form) { f(OneVector<T, D, 16 / sizeof(T), form()>{}); });
     });
 }
 
