@@ -32,6 +32,7 @@ class Object {
     }
 
     const Json& json() const { return json_; }
+    const std::string& place() const { return place_; }
     bool has(const char* key) const { return json_.contains(key); }
     InputError error(const char* key, const char* what) const {
         return InputError(fmt::format("{}: '{}' is {}.", place_, key, what));
@@ -111,24 +112,80 @@ E enumerator(const Object& object, const char* key, const std::array<E, N>& all)
     throw object.error(key, "a word that this qkprof does not know");
 }
 
-Problem read_problem(const Object& entry) {
-    const auto extent = [&](const char* key) { return entry.whole<std::int64_t>(key); };
-    const Shape shape = {extent("batch"), extent("sequence"), extent("heads"), extent("head_dim")};
-    try {
-        parse_shape(shape.text());  // its products must not overflow
-    } catch (const InputError&) {
-        throw entry.error("batch", "one of four extents that are no problem of qkprof");
+constexpr std::array all_dtypes = {DataType::f32, DataType::bf16, DataType::f16};
+
+// A whole number that counts something.
+std::int64_t count(const Object& object, const char* key) {
+    const auto value = object.whole<std::int64_t>(key);
+    if (value < 0) {
+        throw object.error(key, "negative");
     }
+    return value;
+}
+
+Positions read_positions(const Object& entry) {
+    const Object object = entry.object("positions");
+    Positions positions;
+    positions.type = enumerator(object, "type", std::array{PositionType::int32, PositionType::int64});
+    positions.order = enumerator(object, "order",
+                                 std::array{PositionOrder::ordered, PositionOrder::reversed, PositionOrder::scattered,
+                                            PositionOrder::repeated, PositionOrder::listed});
+    if (positions.order == PositionOrder::listed) {
+        positions.distinct = count(object, "distinct");
+        positions.digest = object.whole<std::uint32_t>("digest");
+    }
+    return positions;
+}
+
+// What is absent is as in the first form.
+void read_form(const Object& entry, Problem& problem) {
+    const auto read_count = [&](const char* key, std::int64_t& value) {
+        value = entry.has(key) ? count(entry, key) : value;
+    };
+    const auto read_flag = [&](const char* key, bool& value) { value = entry.has(key) ? entry.flag(key) : value; };
+    const auto read_word = [&](const char* key, auto& value, const auto& all) {
+        value = entry.has(key) ? enumerator(entry, key, all) : value;
+    };
+    read_count("key_heads", problem.key_heads);
+    read_word("layout", problem.layout, std::array{Layout::separate, Layout::packed});
+    read_count("row_padding", problem.row_padding);
+    read_flag("in_place", problem.in_place);
+    read_word("pairing", problem.pairing, std::array{Pairing::half_split, Pairing::interleaved});
+    read_count("rotary_dim", problem.rotary_dim);
+    if (entry.has("positions")) {
+        problem.positions = read_positions(entry);
+    }
+    read_count("context", problem.context);
+    read_word("table_dtype", problem.table_dtype, all_dtypes);
+    read_word("gamma_dtype", problem.gamma_dtype, all_dtypes);
+    read_flag("gemma", problem.gemma);
+    read_word("values", problem.values,
+              std::array{Values::normal, Values::zeros, Values::largest, Values::smallest, Values::not_finite});
+}
+
+Problem read_problem(const Object& entry) {
     Problem problem;
-    problem.batch = shape.batch;
-    problem.sequence = shape.sequence;
-    problem.heads = shape.heads;
-    problem.head_dim = shape.head_dim;
-    problem.dtype = enumerator(entry, "dtype", std::array{DataType::f32, DataType::bf16, DataType::f16});
+    problem.batch = count(entry, "batch");
+    problem.sequence = count(entry, "sequence");
+    problem.heads = count(entry, "heads");
+    problem.head_dim = count(entry, "head_dim");
+    problem.dtype = enumerator(entry, "dtype", all_dtypes);
     problem.eps = static_cast<float>(entry.number("eps"));
     problem.rotary_base = entry.number("rotary_base");
     problem.seed = entry.whole<std::uint64_t>("seed");
-    problem.offset = entry.whole<std::int64_t>("offset");
+    problem.offset = count(entry, "offset");
+    read_form(entry, problem);
+    if (!extents_fault(problem).empty()) {  // its products must not overflow
+        throw entry.error("batch", "one of the extents of what is no problem of qkprof");
+    }
+    const Positions& positions = problem.positions;
+    if (positions.order == PositionOrder::listed &&
+        positions.distinct > std::min(problem.tokens(), problem.table_positions())) {
+        throw entry.error("positions", "of more distinct positions than there are");
+    }
+    if (const std::string fault = problem.fault(); !fault.empty()) {
+        throw InputError(fmt::format("{} is no problem of qkprof: {}.", entry.place(), fault));
+    }
     return problem;
 }
 
@@ -355,6 +412,13 @@ std::string plain(const Json::exception& error) {
     return end == std::string::npos ? text : text.substr(end + 2);
 }
 
+// Profiles of earlier versions do not name the offset.
+bool is_name_of(const std::string& name, Measurement m) {
+    const bool now = m.name() == name;
+    m.problem.offset = 0;
+    return now || m.name() == name;
+}
+
 }  // namespace
 
 Profile parse_profile(std::string_view json, const std::string& source) {
@@ -393,7 +457,7 @@ Profile parse_profile(std::string_view json, const std::string& source) {
         const auto [known, added] = index_of.try_emplace(name, profile.measurements.size());
         if (added) {
             profile.measurements.push_back(read_measurement(entry));
-            if (profile.measurements.back().name() != name) {
+            if (!is_name_of(name, profile.measurements.back())) {
                 throw entry.error("name", "not what its variant, problem, state and parameters make it");
             }
         }

@@ -86,6 +86,40 @@ Json kernel_json(const KernelUse& kernel) {
             {"dynamic_shared", kernel.dynamic_shared}};
 }
 
+// What the problem is beyond its first form: only what differs from it.
+void add_form(Json& entry, const Problem& p) {
+    const Problem standard;
+    const auto add = [&](const char* name, const auto& value, const auto& usual) {
+        if (value != usual) {
+            entry[name] = value;
+        }
+    };
+    const auto add_word = [&](const char* name, auto value, auto usual) {
+        if (value != usual) {
+            entry[name] = name_of(value);
+        }
+    };
+    add("key_heads", p.key_heads, standard.key_heads);
+    add_word("layout", p.layout, standard.layout);
+    add("row_padding", p.row_padding, standard.row_padding);
+    add("in_place", p.in_place, standard.in_place);
+    add_word("pairing", p.pairing, standard.pairing);
+    add("rotary_dim", p.rotary_dim, standard.rotary_dim);
+    if (p.positions != standard.positions) {
+        Json& positions = entry["positions"];
+        positions = {{"type", name_of(p.positions.type)}, {"order", name_of(p.positions.order)}};
+        if (p.positions.order == PositionOrder::listed) {  // the ids are as many as the tokens: these tell them apart
+            positions["distinct"] = p.positions.distinct;
+            positions["digest"] = p.positions.digest;
+        }
+    }
+    add("context", p.context, standard.context);
+    add_word("table_dtype", p.table_dtype, standard.table_dtype);
+    add_word("gamma_dtype", p.gamma_dtype, standard.gamma_dtype);
+    add("gemma", p.gemma, standard.gemma);
+    add_word("values", p.values, standard.values);
+}
+
 // All of an entry but its time, which differs between the repetitions.
 Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofline& roofline) {
     const Problem& p = m.problem;
@@ -100,9 +134,10 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofli
                   {"eps", shortest(p.eps)},
                   {"rotary_base", p.rotary_base},
                   {"seed", p.seed},
-                  {"offset", p.offset},
-                  {"parameters", Json::object()},
-                  {"non_standard", Json::array()}};
+                  {"offset", p.offset}};
+    add_form(entry, p);
+    entry["parameters"] = Json::object();
+    entry["non_standard"] = Json::array();
     for (const auto& [name, value] : m.parameters) {
         entry["parameters"][name] = value;
     }
