@@ -1,8 +1,9 @@
 // Reads a profile back. What it reads may be damaged, foreign or made up: every field is checked, and what is wrong is
 // said with its place.
 #include "error.h"
+#include "json_object.h"
+#include "problem_json.h"
 #include "profile.h"
-#include "shapes.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,183 +12,15 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <limits>
-#include <optional>
 #include <set>
 
 namespace qkprof {
 namespace {
 
 using Json = nlohmann::json;
+using Object = JsonObject;
 
 constexpr std::uintmax_t largest_file = std::uintmax_t{1} << 30U;
-
-// An object of the file, with the words that say where it stands.
-class Object {
-  public:
-    Object(const Json& json, std::string place) : json_(json), place_(std::move(place)) {
-        if (!json.is_object()) {
-            throw InputError(place_ + " is not a JSON object.");
-        }
-    }
-
-    const Json& json() const { return json_; }
-    const std::string& place() const { return place_; }
-    bool has(const char* key) const { return json_.contains(key); }
-    InputError error(const char* key, const char* what) const {
-        return InputError(fmt::format("{}: '{}' is {}.", place_, key, what));
-    }
-
-    const Json& at(const char* key) const {
-        const auto found = json_.find(key);
-        if (found == json_.end()) {
-            throw error(key, "missing");
-        }
-        return *found;
-    }
-    std::string text(const char* key) const {
-        if (!at(key).is_string()) {
-            throw error(key, "not text");
-        }
-        return at(key).get<std::string>();
-    }
-    std::string text_or_empty(const char* key) const { return has(key) ? text(key) : std::string(); }
-    bool flag(const char* key) const {
-        if (!at(key).is_boolean()) {
-            throw error(key, "neither true nor false");
-        }
-        return at(key).get<bool>();
-    }
-    double number(const char* key) const {
-        if (!at(key).is_number()) {
-            throw error(key, "not a number");
-        }
-        return at(key).get<double>();
-    }
-    // null stands for a value that is not finite.
-    double number_or_nan(const char* key) const {
-        return at(key).is_null() ? std::numeric_limits<double>::quiet_NaN() : number(key);
-    }
-    template <class T>
-    T whole(const char* key) const {
-        return whole<T>(key, at(key));
-    }
-    template <class T>
-    T whole(const char* key, const Json& value) const {
-        const bool in_range = value.is_number_unsigned() ? value.get<std::uint64_t>() <=
-                                                               static_cast<std::uint64_t>(std::numeric_limits<T>::max())
-                              : value.is_number_integer() ? std::in_range<T>(value.get<std::int64_t>())
-                                                          : false;
-        if (!in_range) {
-            throw error(key, "not a whole number in its range");
-        }
-        return value.get<T>();
-    }
-    Object object(const char* key) const { return {at(key), fmt::format("{}, '{}'", place_, key)}; }
-    std::vector<Object> objects(const char* key) const {
-        if (!at(key).is_array()) {
-            throw error(key, "not a list");
-        }
-        std::vector<Object> all;
-        for (const Json& item : at(key)) {
-            all.emplace_back(item, fmt::format("{}, '{}'[{}]", place_, key, all.size()));
-        }
-        return all;
-    }
-
-  private:
-    const Json& json_;
-    std::string place_;
-};
-
-// The enumerator among `all` whose name_of is the text under `key`.
-template <class E, std::size_t N>
-E enumerator(const Object& object, const char* key, const std::array<E, N>& all) {
-    const std::string text = object.text(key);
-    for (const E value : all) {
-        if (text == name_of(value)) {
-            return value;
-        }
-    }
-    throw object.error(key, "a word that this qkprof does not know");
-}
-
-constexpr std::array all_dtypes = {DataType::f32, DataType::bf16, DataType::f16};
-
-// A whole number that counts something.
-std::int64_t count(const Object& object, const char* key) {
-    const auto value = object.whole<std::int64_t>(key);
-    if (value < 0) {
-        throw object.error(key, "negative");
-    }
-    return value;
-}
-
-Positions read_positions(const Object& entry) {
-    const Object object = entry.object("positions");
-    Positions positions;
-    positions.type = enumerator(object, "type", std::array{PositionType::int32, PositionType::int64});
-    positions.order = enumerator(object, "order",
-                                 std::array{PositionOrder::ordered, PositionOrder::reversed, PositionOrder::scattered,
-                                            PositionOrder::repeated, PositionOrder::listed});
-    if (positions.order == PositionOrder::listed) {
-        positions.distinct = count(object, "distinct");
-        positions.digest = object.whole<std::uint32_t>("digest");
-    }
-    return positions;
-}
-
-// What is absent is as in the first form.
-void read_form(const Object& entry, Problem& problem) {
-    const auto read_count = [&](const char* key, std::int64_t& value) {
-        value = entry.has(key) ? count(entry, key) : value;
-    };
-    const auto read_flag = [&](const char* key, bool& value) { value = entry.has(key) ? entry.flag(key) : value; };
-    const auto read_word = [&](const char* key, auto& value, const auto& all) {
-        value = entry.has(key) ? enumerator(entry, key, all) : value;
-    };
-    read_count("key_heads", problem.key_heads);
-    read_word("layout", problem.layout, std::array{Layout::separate, Layout::packed});
-    read_count("row_padding", problem.row_padding);
-    read_flag("in_place", problem.in_place);
-    read_word("pairing", problem.pairing, std::array{Pairing::half_split, Pairing::interleaved});
-    read_count("rotary_dim", problem.rotary_dim);
-    if (entry.has("positions")) {
-        problem.positions = read_positions(entry);
-    }
-    read_count("context", problem.context);
-    read_word("table_dtype", problem.table_dtype, all_dtypes);
-    read_word("gamma_dtype", problem.gamma_dtype, all_dtypes);
-    read_flag("gemma", problem.gemma);
-    read_word("values", problem.values,
-              std::array{Values::normal, Values::zeros, Values::largest, Values::smallest, Values::not_finite});
-}
-
-Problem read_problem(const Object& entry) {
-    Problem problem;
-    problem.batch = count(entry, "batch");
-    problem.sequence = count(entry, "sequence");
-    problem.heads = count(entry, "heads");
-    problem.head_dim = count(entry, "head_dim");
-    problem.dtype = enumerator(entry, "dtype", all_dtypes);
-    problem.eps = static_cast<float>(entry.number("eps"));
-    problem.rotary_base = entry.number("rotary_base");
-    problem.seed = entry.whole<std::uint64_t>("seed");
-    problem.offset = count(entry, "offset");
-    read_form(entry, problem);
-    if (!extents_fault(problem).empty()) {  // its products must not overflow
-        throw entry.error("batch", "one of the extents of what is no problem of qkprof");
-    }
-    const Positions& positions = problem.positions;
-    if (positions.order == PositionOrder::listed &&
-        positions.distinct > std::min(problem.tokens(), problem.table_positions())) {
-        throw entry.error("positions", "of more distinct positions than there are");
-    }
-    if (const std::string fault = problem.fault(); !fault.empty()) {
-        throw InputError(fmt::format("{} is no problem of qkprof: {}.", entry.place(), fault));
-    }
-    return problem;
-}
 
 Verification read_verification(const Object& entry) {
     Verification v;

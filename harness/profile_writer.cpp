@@ -1,6 +1,7 @@
 // Writes a profile as Google Benchmark's JSON.
 #include "profile.h"
 
+#include "problem_json.h"
 #include "roofline.h"
 
 #include <fmt/format.h>
@@ -84,40 +85,6 @@ Json kernel_json(const KernelUse& kernel) {
             {"registers", kernel.registers ? Json(*kernel.registers) : Json(nullptr)},
             {"static_shared", kernel.static_shared},
             {"dynamic_shared", kernel.dynamic_shared}};
-}
-
-// What the problem is beyond its first form: only what differs from it.
-void add_form(Json& entry, const Problem& p) {
-    const Problem standard;
-    const auto add = [&](const char* name, const auto& value, const auto& usual) {
-        if (value != usual) {
-            entry[name] = value;
-        }
-    };
-    const auto add_word = [&](const char* name, auto value, auto usual) {
-        if (value != usual) {
-            entry[name] = name_of(value);
-        }
-    };
-    add("key_heads", p.key_heads, standard.key_heads);
-    add_word("layout", p.layout, standard.layout);
-    add("row_padding", p.row_padding, standard.row_padding);
-    add("in_place", p.in_place, standard.in_place);
-    add_word("pairing", p.pairing, standard.pairing);
-    add("rotary_dim", p.rotary_dim, standard.rotary_dim);
-    if (p.positions != standard.positions) {
-        Json& positions = entry["positions"];
-        positions = {{"type", name_of(p.positions.type)}, {"order", name_of(p.positions.order)}};
-        if (p.positions.order == PositionOrder::listed) {  // the ids are as many as the tokens: these tell them apart
-            positions["distinct"] = p.positions.distinct;
-            positions["digest"] = p.positions.digest;
-        }
-    }
-    add("context", p.context, standard.context);
-    add_word("table_dtype", p.table_dtype, standard.table_dtype);
-    add_word("gamma_dtype", p.gamma_dtype, standard.gamma_dtype);
-    add("gemma", p.gemma, standard.gemma);
-    add_word("values", p.values, standard.values);
 }
 
 // All of an entry but its time, which differs between the repetitions.
