@@ -35,6 +35,7 @@ const Registration registration(
      .family = Family::cache_aware,
      .hypothesis = "an L2 set-aside for the tables: they are read from DRAM once, whatever streams past",
      .parameters = {{"threads", "threads a block", 64, {64, 128, 256, 512}}},
+     .features = {std::begin(all_features), std::end(all_features)},
      .refuses =
          [](const Request& request) {
              return first_reason({refuse_paired(request.problem), refuse_window(request)});

@@ -50,13 +50,13 @@ QK_KERNEL void cache_aware_reuse_kernel(Arguments a, unsigned turns, unsigned pa
     unsigned item = first + P::group();
     unsigned row = row_of_item(a, position, item, items);
     auto head = P::template load_head<Cache::normal>(a, row);
-    const auto angles = P::template load_angles<Cache::read_only>(a, position);
-    const auto gamma = P::template load_gamma<Cache::read_only>(a);
+    const auto angles = P::template load_angles_at<Cache::read_only>(a, position);
+    const auto gamma = P::template load_gamma<Cache::read_only>(a, 0);
     for (unsigned turn = 0; turn < turns; ++turn) {
         item += P::rows_at_once;
         const unsigned next_row = turn + 1 < turns ? row_of_item(a, position, item, items) : a.rows;
         const auto next = P::template load_head<Cache::normal>(a, next_row);
-        P::template store_head<Cache::normal>(a, row, P::norm_and_rotate(head, gamma, angles, a.eps));
+        P::template store_head<Cache::normal>(a, row, P::norm_and_rotate(a, head, gamma, angles));
         head = next;
         row = next_row;
     }
@@ -70,17 +70,20 @@ const Registration registration(
      .parameters =
          {{"threads", "threads a block", 64, {64, 128, 256, 512}},
           {"reuse", "head vectors that a lane group takes at most, all of one position", 4, {1, 2, 4, 8, 16, 32}}},
+     .features = {Feature::in_place},
      .refuses = [](const Request& request) { return refuse_paired(request.problem); },
      .declare =
          [](const Request& request) {
              const Problem& p = request.problem;
              const PairedLayout layout = widest_layout(p);
              const std::int64_t warps = p.sequence * split_of(request).parts;
-             return Declaration{
-                 .launches = p.rows() > 0 ? 1 : 0,
-                 .load_bytes = paired_tensor_bytes(p, layout) + warps * 2 * paired_constant_bytes(p, layout),
-                 .store_bytes = paired_tensor_bytes(p, layout),
-                 .shared_bytes = 0};
+             const std::int64_t constants =
+                 paired_gamma_bytes(p, layout) +
+                 TableRequests(p, PairedRequests(p, layout).table()).position_bytes(0);  // as of every other
+             return Declaration{.launches = p.rows() > 0 ? 1 : 0,
+                                .load_bytes = paired_tensor_bytes(p, layout) + warps * constants,
+                                .store_bytes = paired_tensor_bytes(p, layout),
+                                .shared_bytes = 0};
          },
      .scratch_bytes = {},
      .persisting_bytes = {},
@@ -91,7 +94,7 @@ const Registration registration(
              const std::int64_t warps = call.request.problem.sequence * split.parts;
              const LaunchConfig config = {
                  .kernel = "cache_aware_reuse", .blocks = divide_up(warps, threads / 32), .threads = threads};
-             for_widest(call.request.problem, [&](auto paired) {
+             for_plain(call.request.problem, [&](auto paired) {
                  launch(call.stream, config, cache_aware_reuse_kernel<decltype(paired)>, arguments_of(call),
                         split.turns, static_cast<unsigned>(split.parts));
              });

@@ -20,6 +20,7 @@ const Registration registration(
                    .family = Family::cache_aware,
                    .hypothesis = "q and out marked as used once, gamma and the tables as kept: less traffic, no cost",
                    .parameters = {{"threads", "threads a block", 64, {64, 128, 256, 512}}},
+                   .features = {std::begin(all_features), std::end(all_features)},
                    .refuses = [](const Request& request) { return refuse_paired(request.problem); },
                    .declare = [](const Request& request) { return declare_one_head_a_group(request.problem); },
                    .scratch_bytes = {},

@@ -50,11 +50,10 @@ QK_KERNEL void fused_register_kernel(Arguments a) {
     Table sine = {};
     if (active) {
         const std::size_t entry = static_cast<std::size_t>(position_of(a, row)) * (D / 2) + (lane() % half) * C::size;
-        cosine = load<Cache::read_only>(reinterpret_cast<const Table*>(a.cos + entry));
-        sine = load<Cache::read_only>(reinterpret_cast<const Table*>(a.sin + entry));
+        cosine = load<Cache::read_only>(reinterpret_cast<const Table*>(static_cast<const float*>(a.cos) + entry));
+        sine = load<Cache::read_only>(reinterpret_cast<const Table*>(static_cast<const float*>(a.sin) + entry));
         for (int c = 0; c < C::count; ++c) {
-            const auto gamma =
-                load<Cache::read_only>(reinterpret_cast<const Table*>(a.gamma) + (c * C::lanes + lane()));
+            const auto gamma = load<Cache::read_only>(static_cast<const Table*>(a.gamma_q) + (c * C::lanes + lane()));
             for (int i = 0; i < C::size; ++i) {
                 x[c][i] *= scale * gamma.values[i];
             }

@@ -5,10 +5,10 @@
 // vector when the data is resident in the L2, where the constants are two thirds of what the L1 delivers.
 //
 // A lane group takes `heads` head vectors, one after the other, the loads of the next one in flight while one is
-// computed. At each turn a warp's groups take neighbouring rows. Gamma stays in registers; so do the table rows when
-// all rows of the warp are of one position, and otherwise they are loaded at each turn. The lane groups compiled are
-// those that give each lane 16 bytes of each half (as near as the head dim allows) and those half as wide, not below 4
-// lanes: with 2 the constants alone would take most of the registers.
+// computed. At each turn a warp's groups take neighbouring rows. Gamma stays in registers where all rows of the warp
+// have the same one, and so do the table rows where all are of one token; otherwise they are loaded at each turn. The
+// lane groups compiled are those that give each lane 16 bytes of each half (as near as the head dim allows) and, for
+// the first form, those half as wide, not below 4 lanes: with 2 the constants alone would take most of the registers.
 
 #include "paired.h"
 
@@ -28,11 +28,14 @@ void several_heads_kernel(Arguments a, unsigned heads) {
         return;  // the whole warp
     }
     const unsigned end = a.rows - first < heads * P::rows_at_once ? a.rows : first + heads * P::rows_at_once;
-    const bool one_position = first / a.heads == (end - 1) / a.heads;
+    const bool one_token = first / a.heads == (end - 1) / a.heads;
+    const bool one_gamma =
+        P::form == Form::plain || a.query_heads == a.heads || (one_token && is_key(a, first) == is_key(a, end - 1));
     unsigned row = first + P::group();
+    const unsigned existing_row = row < a.rows ? row : a.rows - 1;
     auto head = P::template load_head<Cache::normal>(a, row);
-    auto angles = P::template load_angles<Cache::read_only>(a, position_of(a, row < a.rows ? row : a.rows - 1));
-    const auto gamma = P::template load_gamma<Cache::read_only>(a);
+    auto angles = P::template load_angles<Cache::read_only>(a, existing_row);
+    auto gamma = P::template load_gamma<Cache::read_only>(a, existing_row);
     for (unsigned turn = first; turn < end; turn += P::rows_at_once) {  // the same for all lanes of the warp
         const unsigned next_row = row + P::rows_at_once;
         const bool another = turn + P::rows_at_once < end;
@@ -40,10 +43,13 @@ void several_heads_kernel(Arguments a, unsigned heads) {
         if (another) {
             next = P::template load_head<Cache::normal>(a, next_row);
         }
-        P::template store_head<Cache::normal>(a, row, P::norm_and_rotate(head, gamma, angles, a.eps));
-        if (another && !one_position) {
-            const unsigned position = position_of(a, next_row < a.rows ? next_row : a.rows - 1);
-            angles = P::template load_angles<Cache::read_only>(a, position);
+        P::template store_head<Cache::normal>(a, row, P::norm_and_rotate(a, head, gamma, angles));
+        const unsigned existing_next = next_row < a.rows ? next_row : a.rows - 1;
+        if (another && !one_token) {
+            angles = P::template load_angles<Cache::read_only>(a, existing_next);
+        }
+        if (another && !one_gamma) {
+            gamma = P::template load_gamma<Cache::read_only>(a, existing_next);
         }
         head = next;
         row = next_row;
@@ -52,34 +58,47 @@ void several_heads_kernel(Arguments a, unsigned heads) {
 
 PairedLayout layout_of(const Request& request) {
     const Problem& p = request.problem;
+    const PairedLayout widest = widest_layout(p);
     const int lanes = request.parameter("lanes");
-    return lanes == 0 ? widest_layout(p) : paired_layout(static_cast<int>(p.head_dim), bytes_of(p.dtype), lanes);
+    return lanes == 0 || lanes == widest.lanes ? widest
+                                               : paired_layout(static_cast<int>(p.head_dim), bytes_of(p.dtype), lanes);
 }
 
 // The narrower of the two lane groups that are compiled; the same as the wider where that has 4 lanes.
 constexpr int narrow_lanes(int widest) { return std::max(widest / 2, 4); }
 
 std::string refuse_lanes(const Request& request) {
+    const Problem& p = request.problem;
     const int lanes = request.parameter("lanes");
-    const int widest = widest_layout(request.problem).lanes;
-    if (lanes == 0 || lanes == widest || lanes == narrow_lanes(widest)) {
+    const int widest = widest_layout(p).lanes;
+    const int narrow = p.is_plain() ? narrow_lanes(widest) : widest;
+    if (lanes == 0 || lanes == widest || lanes == narrow) {
         return {};
     }
-    return "for head_dim " + std::to_string(request.problem.head_dim) + " in " + name_of(request.problem.dtype) +
-           " it is compiled for " + std::to_string(widest) + " lanes or " + std::to_string(narrow_lanes(widest)) +
-           ", not " + std::to_string(lanes);
+    const std::string or_narrow = narrow == widest ? "" : " lanes or " + std::to_string(narrow);
+    return "for head_dim " + std::to_string(p.head_dim) + " in " + name_of(p.dtype) + " it is compiled for " +
+           std::to_string(widest) + or_narrow + ", not " + std::to_string(lanes);
 }
 
 Declaration declare(const Request& request) {
     const Problem& p = request.problem;
     const PairedLayout layout = layout_of(request);
-    const int heads = request.parameter("heads");
-    const std::int64_t warps = divide_up(p.rows(), std::int64_t{layout.rows_at_once()} * heads);
-    const std::int64_t constants = warps + positions_touched(p, layout.rows_at_once(), heads);
-    return {.launches = p.rows() > 0 ? 1 : 0,
-            .load_bytes = paired_tensor_bytes(p, layout) + constants * paired_constant_bytes(p, layout),
-            .store_bytes = paired_tensor_bytes(p, layout),
-            .shared_bytes = 0};
+    const std::int64_t rows_at_once = layout.rows_at_once();
+    const std::int64_t gamma = paired_gamma_bytes(p, layout);
+    TableRequests tables(p, PairedRequests(p, layout).table());
+    std::int64_t constants = 0;
+    for_each_access(p, rows_at_once * request.parameter("heads"), [&](const Access& warp) {
+        const bool one_token = of_one_token(p, warp);
+        const bool one_gamma = p.key_heads == 0 || (one_token && gammas_of(p, warp) == 1);
+        for (std::int64_t row = 0; row < warp.rows; row += rows_at_once) {
+            const Access turn = {warp.first + row, std::min(rows_at_once, warp.rows - row), 1};
+            constants += warp.times * (row == 0 || !one_gamma ? gammas_of(p, turn) * gamma : 0);
+            constants += warp.times * (row == 0 || !one_token ? tables.bytes(turn) : 0);
+        }
+    });
+    const std::int64_t tensor = paired_tensor_bytes(p, layout);
+    return {
+        .launches = p.rows() > 0 ? 1 : 0, .load_bytes = tensor + constants, .store_bytes = tensor, .shared_bytes = 0};
 }
 
 template <class P>
@@ -106,6 +125,7 @@ const Registration registration(
          {{"threads", "threads a block", 64, {64, 128, 256, 512}},
           {"lanes", "lanes a head vector; 0: as many as leave each 16 bytes of each half", 0, {0, 4, 8, 16, 32}},
           {"heads", "head vectors that a lane group takes one after the other", 1, {1, 2, 4, 8, 16}}},
+     .features = {std::begin(all_features), std::end(all_features)},
      .refuses =
          [](const Request& request) {
              const std::string reason = first_reason({refuse_head_dim(request.problem)});
@@ -116,15 +136,14 @@ const Registration registration(
      .persisting_bytes = {},
      .run =
          [](const Call& call) {
-             for_compiled(call.request.problem, [&](auto compiled) {
-                 using C = decltype(compiled);
-                 using T = typename C::type;
-                 constexpr int widest = widest_lanes(C::head_dim, sizeof(T));
-                 if (layout_of(call.request).lanes == widest) {
-                     launch_for<Paired<T, C::head_dim, widest>>(call);
-                 } else {
-                     launch_for<Paired<T, C::head_dim, narrow_lanes(widest)>>(call);
+             for_widest(call.request.problem, [&](auto paired) {
+                 using P = decltype(paired);
+                 if constexpr (P::form == Form::plain) {
+                     if (layout_of(call.request).lanes != P::layout.lanes) {
+                         return launch_for<Paired<typename P::type, P::head_dim, narrow_lanes(P::layout.lanes)>>(call);
+                     }
                  }
+                 launch_for<P>(call);
              });
          }});
 

@@ -53,7 +53,8 @@ QK_KERNEL void fused_rotate_shared_kernel(Arguments a) {
     if (active) {
         for (int i = 0; i < values; i += C::part) {
             const unsigned within = i / C::size * next_chunk + i % C::size;
-            const auto gamma = load<Cache::read_only>(reinterpret_cast<const Part*>(a.gamma + column + within));
+            const auto gamma = load<Cache::read_only>(
+                reinterpret_cast<const Part*>(static_cast<const float*>(a.gamma_q) + column + within));
             for (int j = 0; j < C::part; ++j) {
                 y[i + j] *= scale * gamma.values[j];
             }
@@ -65,8 +66,10 @@ QK_KERNEL void fused_rotate_shared_kernel(Arguments a) {
         const std::size_t table = static_cast<std::size_t>(position_of(a, row)) * (D / 2) + entry;
         for (int i = 0; i < values; i += C::part) {
             const unsigned within = i / C::size * next_chunk + i % C::size;
-            const auto cosine = load<Cache::read_only>(reinterpret_cast<const Part*>(a.cos + table + within));
-            const auto sine = load<Cache::read_only>(reinterpret_cast<const Part*>(a.sin + table + within));
+            const auto cosine = load<Cache::read_only>(
+                reinterpret_cast<const Part*>(static_cast<const float*>(a.cos) + table + within));
+            const auto sine = load<Cache::read_only>(
+                reinterpret_cast<const Part*>(static_cast<const float*>(a.sin) + table + within));
             const Part other = shared_load(exchange + (i / C::part * 2 * C::half + partner));
             for (int j = 0; j < C::part; ++j) {
                 y[i + j] = y[i + j] * cosine.values[j] + (upper ? other.values[j] : -other.values[j]) * sine.values[j];
@@ -88,6 +91,7 @@ const Registration registration(
                    .family = Family::shared_memory,
                    .hypothesis = "the partner through shared memory costs no more than by shuffle",
                    .parameters = {{"threads", "threads a block", 128, {64, 128, 256, 512}}},
+                   .features = {Feature::in_place},
                    .refuses =
                        [](const Request& request) {
                            return first_reason({refuse_head_dim(request.problem), refuse_alignment(request.problem, 16),

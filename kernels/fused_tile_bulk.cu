@@ -55,11 +55,11 @@ QK_KERNEL void fused_tile_bulk_kernel(Arguments a, unsigned tile_rows) {
     }
 
     const bool turned = alternates<P> && P::group() % 2 == 1;
-    const unsigned lo = P::column(0) + (turned ? D / 2 : 0);
-    const unsigned hi = P::column(0) + (turned ? 0 : D / 2);
+    const unsigned lo = P::place(0) + (turned ? D / 2 : 0);
+    const unsigned hi = P::place(0) + (turned ? 0 : D / 2);
     typename P::Gamma gamma = {};
     if (first_tile < tiles) {  // else nothing is to be done, and the compiler leaves the loads out
-        gamma = P::template load_gamma<Cache::read_only>(a);
+        gamma = P::template load_gamma<Cache::read_only>(a, 0);
     }
     for (int i = 0; i < P::elements && turned; ++i) {
         std::swap(gamma.lo[i], gamma.hi[i]);
@@ -79,14 +79,14 @@ QK_KERNEL void fused_tile_bulk_kernel(Arguments a, unsigned tile_rows) {
             typename P::Head head = {};
             typename P::Angles angles = {};
             if (active) {
-                angles = P::template load_angles<Cache::read_only>(a, position_of(a, tile * tile_rows + row));
+                angles = P::template load_angles<Cache::read_only>(a, tile * tile_rows + row);
                 head.lo[0] = shared_load(lower);
                 head.hi[0] = shared_load(upper);
             }
             for (float& sine : angles.sine) {
                 sine = turned ? -sine : sine;
             }
-            head = P::norm_and_rotate(head, gamma, angles, a.eps);
+            head = P::norm_and_rotate(a, head, gamma, angles);
             if (active) {
                 shared_store(lower, head.lo[0]);
                 shared_store(upper, head.hi[0]);
@@ -143,6 +143,7 @@ const Registration registration(
                     {"stages", "buffers of a warp's ring", 3, {2, 3, 4}},
                     {"tile", "bytes of a buffer, at most", 4096, {2048, 4096, 8192}},
                     {"blocks", "blocks a multiprocessor", 8, {1, 2, 3, 4, 6, 8}}},
+     .features = {Feature::in_place},
      .refuses =
          [](const Request& request) {
              const std::string reason =
@@ -156,8 +157,8 @@ const Registration registration(
              const std::int64_t tiles = divide_up(p.rows(), plan.tile_rows);
              const std::int64_t warps = std::min(tiles, plan.blocks * (request.parameter("threads") / 32));
              // Every warp that has a tile asks for gamma once, and for the tables of the rows that it handles at once.
-             const std::int64_t constants =
-                 (warps + positions_touched(p, plan.layout.rows_at_once())) * paired_constant_bytes(p, plan.layout);
+             const std::int64_t constants = warps * paired_gamma_bytes(p, plan.layout) +
+                                            paired_table_bytes(p, plan.layout, plan.layout.rows_at_once());
              return Declaration{.launches = p.rows() > 0 ? 1 : 0,
                                 .load_bytes = p.tensor_bytes() + constants,
                                 .store_bytes = p.tensor_bytes(),

@@ -12,12 +12,13 @@
 namespace qkprof::inline QK_BUILD {
 namespace {
 
-template <class T, int D, int Stages>
+template <class P, int Stages>
 QK_KERNEL void fused_tile_shared_kernel(Arguments a, unsigned tiles) {
-    using P = OneVector<T, D>;
+    using T = typename P::type;
     using Words = typename P::Words;
     const unsigned rows_at_once = threads() / P::lanes;
-    const unsigned column = P::column(0);
+    const unsigned lower = P::lower(a, 0);
+    const unsigned upper = P::upper(a, 0);
     const unsigned first = block() * rows_at_once * tiles;
     const unsigned end = std::min(first + rows_at_once * tiles, a.rows);
     const unsigned begin = first + thread() / P::lanes;
@@ -27,20 +28,26 @@ QK_KERNEL void fused_tile_shared_kernel(Arguments a, unsigned tiles) {
         const unsigned row = begin + tile * rows_at_once;
         if (P::holds() && row < end) {
             Words* stage = stages + tile % Stages * 2 * threads();
-            async_copy(stage, q_at<T>(a, row, D, column));
-            async_copy(stage + threads(), q_at<T>(a, row, D, D / 2 + column));
+            async_copy(stage, q_at<T, P::form>(a, row, P::head_dim, lower));
+            async_copy(stage + threads(), q_at<T, P::form>(a, row, P::head_dim, upper));
         }
         async_commit();  // empty past the end, so that the number of groups to wait for stays the same
     };
     for (unsigned tile = 0; tile < Stages - 1; ++tile) {
         fetch(tile);
     }
-    const auto gamma = P::template load_gamma<Cache::read_only>(a);
+    typename P::Gamma gamma = {};
+    if constexpr (P::form == Form::plain) {
+        gamma = P::template load_gamma<Cache::read_only>(a, 0);
+    }
     for (unsigned tile = 0; first + tile * rows_at_once < end; ++tile) {
         const unsigned row = begin + tile * rows_at_once;
         typename P::Angles angles = {};
         if (row < end) {
-            angles = P::template load_angles<Cache::read_only>(a, position_of(a, row));
+            angles = P::template load_angles<Cache::read_only>(a, row);
+            if constexpr (P::form != Form::plain) {
+                gamma = P::template load_gamma<Cache::read_only>(a, row);
+            }
         }
         async_wait<Stages - 2>();
         typename P::Head head = {};
@@ -50,7 +57,7 @@ QK_KERNEL void fused_tile_shared_kernel(Arguments a, unsigned tiles) {
             head.hi[0] = shared_load(stage + threads());
         }
         fetch(tile + Stages - 1);  // into the stage that was read a tile ago
-        P::template store_head<Cache::normal>(a, row, P::norm_and_rotate(head, gamma, angles, a.eps));
+        P::template store_head<Cache::normal>(a, row, P::norm_and_rotate(a, head, gamma, angles));
     }
 }
 
@@ -58,66 +65,94 @@ std::int64_t shared_bytes(const Request& request) {
     return std::int64_t{32} * request.parameter("stages") * request.parameter("threads");
 }
 
-// Calls f(layout, blocks) for the problem's type and head dim.
+// Calls f(OneVector<...>{}) for the problem's type, head dim and form.
 template <class F>
-void for_layout(const Request& request, F f) {
-    for_compiled(request.problem, [&](auto compiled) {
-        using P = OneVector<typename decltype(compiled)::type, decltype(compiled)::head_dim>;
-        const std::int64_t rows =
-            std::int64_t{request.parameter("threads")} / P::layout.lanes * request.parameter("tiles");
-        f(P::layout, divide_up(request.problem.rows(), rows));
+void for_one_vector(const Problem& problem, F f) {
+    for_compiled(problem, [&]<class T, int D>(Compiled<T, D>) {
+        for_form(problem, [&](auto form) { f(OneVector<T, D, 16 / sizeof(T), form()>{}); });
     });
 }
 
+PairedLayout layout_of(const Problem& problem) {
+    PairedLayout layout = {};
+    for_one_vector(problem, [&](auto paired) { layout = decltype(paired)::layout; });
+    return layout;
+}
+
+std::int64_t blocks_of(const Request& request) {
+    const std::int64_t rows = std::int64_t{request.parameter("threads")} / layout_of(request.problem).lanes;
+    return divide_up(request.problem.rows(), rows * request.parameter("tiles"));
+}
+
+std::string refuse_cut_vectors(const Problem& p) {
+    if (whole_vectors_rotate(p, 16 / bytes_of(p.dtype))) {
+        return {};
+    }
+    return "a rotary dim of " + std::to_string(p.rotary()) +
+           " rotates parts of the 16 bytes that one asynchronous copy moves";
+}
+
+// The copies of each quarter-warp, of up to 128 bytes, ask for their sectors whatever the other quarters ask for.
+std::vector<Instruction> by_quarter_warp(const std::vector<Instruction>& instructions) {
+    constexpr std::ptrdiff_t quarter = 8;  // lanes
+    std::vector<Instruction> quarters;
+    for (const Instruction& whole : instructions) {
+        for (auto first = whole.begin(); first != whole.end();) {
+            const auto last = first + std::min(quarter, whole.end() - first);
+            quarters.emplace_back(first, last);
+            first = last;
+        }
+    }
+    return quarters;
+}
+
+Declaration declare(const Request& request) {
+    const Problem& p = request.problem;
+    const PairedLayout layout = layout_of(p);
+    const PairedRequests requests(p, layout);
+    const std::int64_t rows_at_once = layout.rows_at_once();
+    const std::int64_t warps = blocks_of(request) * (request.parameter("threads") / 32);
+    // In the plain form every warp asks for gamma once; otherwise, as for the tables, in each tile.
+    const std::int64_t gamma =
+        p.is_plain() ? warps * paired_gamma_bytes(p, layout) : paired_gamma_bytes(p, layout, rows_at_once);
+    return {.launches = p.rows() > 0 ? 1 : 0,
+            .load_bytes = tensor_bytes_requested(p, by_quarter_warp(requests.head())) + gamma +
+                          paired_table_bytes(p, layout, rows_at_once),
+            .store_bytes = paired_tensor_bytes(p, layout),
+            .shared_bytes = p.rows() > 0 ? shared_bytes(request) : 0};
+}
+
 const Registration registration(
-    this_backend,
-    {.name = "fused_tile_shared",
-     .family = Family::shared_memory,
-     .hypothesis = "asynchronous copies several stages ahead hide more latency than many short blocks",
-     .parameters = {{"threads", "threads a block", 64, {64, 128, 256, 512}},
-                    {"stages", "tiles in flight and in use", 3, {2, 3, 4}},
-                    {"tiles", "tiles a block walks over", 2, {2, 4, 8, 16, 32}}},
-     .refuses =
-         [](const Request& request) {
-             return first_reason({refuse_head_dim(request.problem), refuse_alignment(request.problem, 16),
-                                  refuse_shared_bytes(request, shared_bytes(request))});
-         },
-     .declare =
-         [](const Request& request) {
-             const Problem& p = request.problem;
-             Declaration declared{.launches = p.rows() > 0 ? 1 : 0,
-                                  .load_bytes = 0,
-                                  .store_bytes = piecewise_bytes(p, 2 * p.rows()),
-                                  .shared_bytes = p.rows() > 0 ? shared_bytes(request) : 0};
-             for_layout(request, [&](const PairedLayout& layout, std::int64_t blocks) {
-                 // Every warp asks for gamma once, and in each tile for the tables of its rows. The copies of each
-                 // quarter-warp, of up to 128 bytes, ask for their sectors whatever the other quarters ask for.
-                 const std::int64_t copies = 2 * p.rows() * divide_up(p.head_dim / 2 * p.element_bytes(), 128);
-                 const std::int64_t warps = blocks * (request.parameter("threads") / 32);
-                 declared.load_bytes =
-                     piecewise_bytes(p, copies) +
-                     (warps + positions_touched(p, layout.rows_at_once())) * paired_constant_bytes(p, layout);
-             });
-             return declared;
-         },
-     .scratch_bytes = {},
-     .persisting_bytes = {},
-     .run =
-         [](const Call& call) {
-             const Request& request = call.request;
-             LaunchConfig config = {.kernel = "fused_tile_shared",
-                                    .blocks = 0,
-                                    .threads = request.parameter("threads"),
-                                    .shared_bytes = shared_bytes(request)};
-             for_layout(request, [&](const PairedLayout&, std::int64_t blocks) { config.blocks = blocks; });
-             for_compiled(request.problem, [&](auto compiled) {
-                 using C = decltype(compiled);
-                 for_value<2, 3, 4>(request.parameter("stages"), [&](auto stages) {
-                     launch(call.stream, config, fused_tile_shared_kernel<typename C::type, C::head_dim, stages()>,
-                            arguments_of(call), request.parameter("tiles"));
-                 });
-             });
-         }});
+    this_backend, {.name = "fused_tile_shared",
+                   .family = Family::shared_memory,
+                   .hypothesis = "asynchronous copies several stages ahead hide more latency than many short blocks",
+                   .parameters = {{"threads", "threads a block", 64, {64, 128, 256, 512}},
+                                  {"stages", "tiles in flight and in use", 3, {2, 3, 4}},
+                                  {"tiles", "tiles a block walks over", 2, {2, 4, 8, 16, 32}}},
+                   .features = {std::begin(all_features), std::end(all_features)},
+                   .refuses =
+                       [](const Request& request) {
+                           const Problem& p = request.problem;
+                           return first_reason({refuse_head_dim(p), refuse_alignment(p, 16), refuse_cut_vectors(p),
+                                                refuse_shared_bytes(request, shared_bytes(request))});
+                       },
+                   .declare = declare,
+                   .scratch_bytes = {},
+                   .persisting_bytes = {},
+                   .run =
+                       [](const Call& call) {
+                           const Request& request = call.request;
+                           const LaunchConfig config = {.kernel = "fused_tile_shared",
+                                                        .blocks = blocks_of(request),
+                                                        .threads = request.parameter("threads"),
+                                                        .shared_bytes = shared_bytes(request)};
+                           for_one_vector(request.problem, [&](auto paired) {
+                               for_value<2, 3, 4>(request.parameter("stages"), [&](auto stages) {
+                                   launch(call.stream, config, fused_tile_shared_kernel<decltype(paired), stages()>,
+                                          arguments_of(call), request.parameter("tiles"));
+                               });
+                           });
+                       }});
 
 }  // namespace
 }  // namespace qkprof::inline QK_BUILD

@@ -1,65 +1,152 @@
-// What the variants share: the arithmetic of one head vector, the choice of the compiled kernel, the reasons to refuse,
-// and the counting of table rows for the declarations.
+// What the variants share: what a kernel is passed, where a head vector lies and what rotates it, the arithmetic, the
+// choice of the compiled kernel, and the reasons to refuse.
 #pragma once
 
+#include "requested.h"
 #include "vocabulary.h"
 
 #include <algorithm>
 #include <initializer_list>
-#include <numeric>
 #include <type_traits>
 
 namespace qkprof::inline QK_BUILD {
 
-// What every kernel is passed. Row r is one head vector; see Problem.
+// What the compiler knows of the operation. plain: Problem::is_plain(), so that the first form costs nothing for what
+// it does not use. The others do all that a Problem can ask for, as the arguments say, in one of the two pairings.
+enum class Form : std::uint8_t { plain, half_split, interleaved };
+
+inline Form form_of(const Problem& problem) {
+    return problem.is_plain()                       ? Form::plain
+           : problem.pairing == Pairing::half_split ? Form::half_split
+                                                    : Form::interleaved;
+}
+
+// What every kernel is passed: Buffers, and what a kernel needs of Problem. Row r is one head vector.
 struct Arguments {
     const void* q;
-    void* out;
-    const float* gamma;
-    const float* cos;
-    const float* sin;
+    const void* k;
+    void* q_out;
+    void* k_out;
+    const void* gamma_q;
+    const void* gamma_k;
+    const void* cos;
+    const void* sin;
+    const void* positions;
     void* scratch;
+    std::int64_t q_stride;
+    std::int64_t k_stride;
     unsigned rows;
-    unsigned heads;
+    unsigned heads;  // of a token: query heads, then key heads
+    unsigned query_heads;
     unsigned sequence;
     unsigned head_dim;  // for kernels that are not compiled for one
+    unsigned rotary_dim;
     float eps;
+    float gamma_offset;
+    bool narrow_tables;  // in the storage type, where that has 16 bits
+    bool narrow_gamma;
+    std::uint8_t position_bytes;  // of an id; 0: positions are implicit
 };
 
 inline Arguments arguments_of(const Call& call) {
     const Problem& problem = call.request.problem;
     const Buffers& buffers = call.buffers;
-    return {buffers.q,
-            buffers.q_out,
-            static_cast<const float*>(buffers.gamma_q),
-            static_cast<const float*>(buffers.cos),
-            static_cast<const float*>(buffers.sin),
-            buffers.scratch,
-            static_cast<unsigned>(problem.rows()),
-            static_cast<unsigned>(problem.heads),
-            static_cast<unsigned>(problem.sequence),
-            static_cast<unsigned>(problem.head_dim),
-            problem.eps};
+    return {.q = buffers.q,
+            .k = buffers.k,
+            .q_out = buffers.q_out,
+            .k_out = buffers.k_out,
+            .gamma_q = buffers.gamma_q,
+            .gamma_k = buffers.gamma_k,
+            .cos = buffers.cos,
+            .sin = buffers.sin,
+            .positions = buffers.positions,
+            .scratch = buffers.scratch,
+            .q_stride = problem.q_stride(),
+            .k_stride = problem.k_stride(),
+            .rows = static_cast<unsigned>(problem.rows()),
+            .heads = static_cast<unsigned>(problem.all_heads()),
+            .query_heads = static_cast<unsigned>(problem.heads),
+            .sequence = static_cast<unsigned>(problem.sequence),
+            .head_dim = static_cast<unsigned>(problem.head_dim),
+            .rotary_dim = static_cast<unsigned>(problem.rotary()),
+            .eps = problem.eps,
+            .gamma_offset = problem.gamma_offset(),
+            .narrow_tables = bytes_of(problem.table_dtype) < 4,
+            .narrow_gamma = bytes_of(problem.gamma_dtype) < 4,
+            .position_bytes = static_cast<std::uint8_t>(bytes_of(problem.positions.type))};
 }
 
-// The address of element `column` of row `row`: the offset is 64 bits wide.
-template <class T>
+QK_DEVICE bool is_key(const Arguments& a, unsigned row) { return row % a.heads >= a.query_heads; }
+
+// The offset of element `column` of row `row` in its tensor, which is k's for the key heads: 64 bits wide.
+template <Form F>
+QK_DEVICE std::size_t offset_of(const Arguments& a, unsigned row, unsigned head_dim, unsigned column) {
+    if constexpr (F == Form::plain) {
+        return static_cast<std::size_t>(row) * head_dim + column;
+    } else {
+        const unsigned token = row / a.heads;
+        const unsigned head = row % a.heads;
+        const bool key = head >= a.query_heads;
+        const unsigned within = (key ? head - a.query_heads : head) * head_dim + column;
+        return static_cast<std::size_t>(token) * static_cast<std::size_t>(key ? a.k_stride : a.q_stride) + within;
+    }
+}
+
+// The address of element `column` of row `row`, before and after.
+template <class T, Form F = Form::plain>
 QK_DEVICE const T* q_at(const Arguments& a, unsigned row, unsigned head_dim, unsigned column) {
-    return static_cast<const T*>(a.q) + (static_cast<std::size_t>(row) * head_dim + column);
+    const void* tensor = F != Form::plain && is_key(a, row) ? a.k : a.q;
+    return static_cast<const T*>(tensor) + offset_of<F>(a, row, head_dim, column);
 }
-template <class T>
+template <class T, Form F = Form::plain>
 QK_DEVICE T* out_at(const Arguments& a, unsigned row, unsigned head_dim, unsigned column) {
-    return static_cast<T*>(a.out) + (static_cast<std::size_t>(row) * head_dim + column);
+    void* tensor = F != Form::plain && is_key(a, row) ? a.k_out : a.q_out;
+    return static_cast<T*>(tensor) + offset_of<F>(a, row, head_dim, column);
 }
 
-QK_DEVICE unsigned position_of(const Arguments& a, unsigned row) { return row / a.heads % a.sequence; }
+// The gamma of a row.
+template <Form F = Form::plain>
+QK_DEVICE const void* gamma_of(const Arguments& a, unsigned row) {
+    return F != Form::plain && is_key(a, row) ? a.gamma_k : a.gamma_q;
+}
+
+// Where a row's token stands.
+template <Form F = Form::plain>
+QK_DEVICE unsigned position_of(const Arguments& a, unsigned row) {
+    const unsigned token = row / a.heads;
+    if (F != Form::plain && a.position_bytes == 4) {
+        return load<Cache::read_only>(static_cast<const unsigned*>(a.positions) + token);
+    }
+    if (F != Form::plain && a.position_bytes == 8) {
+        return load<Cache::read_only>(static_cast<const Vector<unsigned, 2>*>(a.positions) + token).values[0];
+    }
+    return token % a.sequence;
+}
+
+// `N` neighbouring numbers, from number `first` of a gamma or of a table, in accesses of at most 16 bytes. They are in
+// f32, or in T where `narrow` says so.
+template <class T, int N, Cache Hint>
+QK_DEVICE void load_numbers(const void* numbers, bool narrow, std::size_t first, float* values QK_CALLER) {
+    if constexpr (sizeof(T) < sizeof(float)) {
+        if (narrow) {
+            const T* from = static_cast<const T*>(numbers) + first;
+            unpack(load<Hint>(reinterpret_cast<const Vector<T, N>*>(from) QK_FROM_CALLER), values);
+            return;
+        }
+    }
+    constexpr int piece = N < 4 ? N : 4;
+    for (int i = 0; i < N; i += piece) {
+        const float* from = static_cast<const float*>(numbers) + first + i;
+        unpack(load<Hint>(reinterpret_cast<const Vector<float, piece>*>(from) QK_FROM_CALLER), values + i);
+    }
+}
 
 // 1 / rms of a head vector: rsqrt(sum(x^2) / head_dim + eps).
 QK_DEVICE float inverse_rms(float sum_of_squares, int head_dim, float eps) {
     return reciprocal_square_root(sum_of_squares / static_cast<float>(head_dim) + eps);
 }
 
-// The half-split rotation of one pair, in place: lo = y[i], hi = y[i + head_dim/2].
+// The rotation of one pair, in place.
 QK_DEVICE void rotate(float& lo, float& hi, float cosine, float sine) {
     const float rotated = lo * cosine - hi * sine;
     hi = hi * cosine + lo * sine;
@@ -112,6 +199,19 @@ void for_value(int value, F f) {
     }
 }
 
+// Calls f(std::integral_constant<Form, F>{}) for the problem's form.
+template <class F>
+void for_form(const Problem& problem, F f) {
+    switch (form_of(problem)) {
+        case Form::plain:
+            return f(std::integral_constant<Form, Form::plain>{});
+        case Form::half_split:
+            return f(std::integral_constant<Form, Form::half_split>{});
+        case Form::interleaved:
+            return f(std::integral_constant<Form, Form::interleaved>{});
+    }
+}
+
 // Calls f(T{}) for the problem's storage type: for kernels that take the head dim at run time.
 template <class F>
 void for_type(DataType dtype, F f) {
@@ -135,10 +235,10 @@ inline std::string refuse_head_dim(const Problem& problem) {
 }
 
 inline std::string refuse_alignment(const Problem& problem, std::int64_t bytes) {
-    if (problem.alignment() >= bytes) {
+    if (problem.row_alignment() >= bytes) {
         return {};
     }
-    return "q and out are aligned to " + std::to_string(problem.alignment()) + " bytes and it needs " +
+    return "the heads are aligned to " + std::to_string(problem.row_alignment()) + " bytes and it needs " +
            std::to_string(bytes);
 }
 
@@ -159,60 +259,8 @@ inline std::string first_reason(std::initializer_list<std::string> reasons) {
     return {};
 }
 
-constexpr std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-
-// The distinct positions that rows first..last belong to.
-inline std::int64_t positions_between(const Problem& problem, std::int64_t first, std::int64_t last) {
-    return std::min(last / problem.heads - first / problem.heads + 1, problem.sequence);
-}
-
-// How many positions of the first `rows` rows (not 0) begin inside, and not with, a piece of `piece` consecutive rows.
-inline std::int64_t positions_begun_inside(const Problem& problem, std::int64_t piece, std::int64_t rows) {
-    return (rows - 1) / problem.heads - (rows - 1) / std::lcm(problem.heads, piece);
-}
-
-// Summed over all warp-wide accesses, the distinct positions that one access touches, when each access covers
-// `rows_per_access` consecutive rows: lanes at the same position ask for the same sectors of the tables, which are
-// requested once.
-inline std::int64_t positions_touched(const Problem& problem, std::int64_t rows_per_access) {
-    const std::int64_t rows = problem.rows();
-    if (rows == 0) {
-        return 0;
-    }
-    // An access touches as many positions as it would if it began with one, or one more: either all of the sequence...
-    if (problem.sequence <= divide_up(rows_per_access, problem.heads)) {
-        const std::int64_t rest = rows % rows_per_access;
-        return rows / rows_per_access * problem.sequence +
-               (rest > 0 ? positions_between(problem, rows - rest, rows - 1) : 0);
-    }
-    // ... or distinct ones: one, and one more where a position begins inside the access.
-    return divide_up(rows, rows_per_access) + positions_begun_inside(problem, rows_per_access, rows);
-}
-
-// Likewise when a warp takes `turns` such accesses, one after the other, and has its positions' table rows loaded at
-// each of them, but only once where all its rows are of one position.
-inline std::int64_t positions_touched(const Problem& problem, std::int64_t rows_per_access, std::int64_t turns) {
-    const std::int64_t touched = positions_touched(problem, rows_per_access);
-    const std::int64_t rows_per_warp = rows_per_access * turns;
-    const std::int64_t whole = problem.rows() / rows_per_warp * rows_per_warp;  // rows of the warps that are full
-    std::int64_t saved = 0;
-    if (rows_per_warp <= problem.heads && whole > 0) {
-        const std::int64_t mixed = positions_begun_inside(problem, rows_per_warp, whole);
-        saved = (whole / rows_per_warp - mixed) * (turns - 1);
-    }
-    if (whole < problem.rows() && whole / problem.heads == (problem.rows() - 1) / problem.heads) {
-        saved += divide_up(problem.rows() - whole, rows_per_access) - 1;
-    }
-    return touched - saved;
-}
-
 // How many bytes after a sector's boundary q and out begin.
 inline std::int64_t begin_in_sector(const Problem& problem) { return problem.offset * problem.element_bytes() % 32; }
-
-// Bytes of the sectors that one access of `bytes` contiguous bytes touches.
-constexpr std::int64_t sector_bytes(std::int64_t begin, std::int64_t bytes) {
-    return (divide_up(begin + bytes, 32) - begin / 32) * 32;
-}
 
 // Bytes, in whole sectors, of all of q or out taken in `pieces` contiguous pieces that are multiples of a sector: one
 // that begins inside a sector reaches into one more.

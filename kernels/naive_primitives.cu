@@ -162,12 +162,12 @@ class Primitives {
         row_numbers<Add>("add eps", numbers(1), numbers(0), a_.eps);
         row_numbers<ReciprocalSquareRoot>("rsqrt", numbers(0), numbers(1), 0.0F);
         pointwise<Multiply>("scale", first, d, q, Scale{numbers(1)});
-        pointwise<Multiply>("gamma", second, d, Tensor<T>{first, d}, Gamma{a_.gamma});
+        pointwise<Multiply>("gamma", second, d, Tensor<T>{first, d}, Gamma{static_cast<const float*>(a_.gamma_q)});
 
         const Tensor<T> lo = {second, d};
         const Tensor<T> hi = {second + half, d};
-        const Table cosine = {a_.cos, half, a_.heads, a_.sequence};
-        const Table sine = {a_.sin, half, a_.heads, a_.sequence};
+        const Table cosine = {static_cast<const float*>(a_.cos), half, a_.heads, a_.sequence};
+        const Table sine = {static_cast<const float*>(a_.sin), half, a_.heads, a_.sequence};
         T* const left = buffer(0);
         T* const right = buffer(1);
         T* const lower = buffer(4);
@@ -179,7 +179,7 @@ class Primitives {
         pointwise<Multiply>("lo sin", right, half, lo, sine);
         pointwise<Add>("add", upper, half, Tensor<T>{left, half}, Tensor<T>{right, half});
         launch(call_.stream, a_warp_a_row("concatenate"), concatenate_kernel<T>, Tensor<T>{lower, half},
-               Tensor<T>{upper, half}, static_cast<T*>(a_.out), a_.rows, half);
+               Tensor<T>{upper, half}, static_cast<T*>(a_.q_out), a_.rows, half);
     }
 
   private:
@@ -242,6 +242,7 @@ const Registration registration(
                    .family = Family::naive,
                    .hypothesis = "a kernel a primitive: every intermediate goes to memory, fourteen launches a call",
                    .parameters = {{"threads", "threads a block", 256, {64, 128, 256, 512}}},
+                   .features = {Feature::in_place},
                    .refuses = [](const Request& request) { return refuse_odd_head_dim(request.problem); },
                    .declare = declare,
                    .scratch_bytes = [](const Request& request) { return Scratch(request.problem).bytes(); },

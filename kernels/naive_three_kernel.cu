@@ -40,7 +40,8 @@ QK_KERNEL void normalise_kernel(Arguments a, const float* mean_squares, T* norma
     const float scale = reciprocal_square_root(load<Cache::read_only>(mean_squares + row) + a.eps);
     for (unsigned column = lane(); column < a.head_dim; column += 32) {
         const float value = to_float(load<Cache::read_only>(x + column));
-        store(y + column, from_float<T>(value * scale * load<Cache::read_only>(a.gamma + column)));
+        store(y + column,
+              from_float<T>(value * scale * load<Cache::read_only>(static_cast<const float*>(a.gamma_q) + column)));
     }
 }
 
@@ -57,7 +58,8 @@ QK_KERNEL void rotate_kernel(Arguments a, const T* normalised) {
     for (unsigned column = lane(); column < half; column += 32) {
         float lo = to_float(load<Cache::read_only>(y + column));
         float hi = to_float(load<Cache::read_only>(y + column + half));
-        rotate(lo, hi, load<Cache::read_only>(a.cos + entry + column), load<Cache::read_only>(a.sin + entry + column));
+        rotate(lo, hi, load<Cache::read_only>(static_cast<const float*>(a.cos) + entry + column),
+               load<Cache::read_only>(static_cast<const float*>(a.sin) + entry + column));
         store(out + column, from_float<T>(lo));
         store(out + column + half, from_float<T>(hi));
     }

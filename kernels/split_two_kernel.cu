@@ -34,9 +34,9 @@ QK_KERNEL void pointwise_kernel(Arguments a) {
     const unsigned existing_row = row < a.rows ? row : a.rows - 1;
     const auto head = P::template load_head<Cache::normal>(a, row);
     const float scale = load<Cache::read_only>(static_cast<const float*>(a.scratch) + existing_row);
-    const auto angles = P::template load_angles<Cache::read_only>(a, position_of(a, existing_row));
-    const auto gamma = P::template load_gamma<Cache::read_only>(a);
-    P::template store_head<Cache::normal>(a, row, P::apply(head, scale, gamma, angles));
+    const auto angles = P::template load_angles<Cache::read_only>(a, existing_row);
+    const auto gamma = P::template load_gamma<Cache::read_only>(a, existing_row);
+    P::template store_head<Cache::normal>(a, row, P::apply(a, head, scale, gamma, angles));
 }
 
 const Registration registration(
@@ -45,6 +45,7 @@ const Registration registration(
      .family = Family::split,
      .hypothesis = "a reduction, then everything pointwise: q is read twice, so half again the time of one kernel",
      .parameters = {{"threads", "threads a block", 128, {64, 128, 256, 512}}},
+     .features = {std::begin(all_features), std::end(all_features)},
      .refuses = [](const Request& request) { return refuse_paired(request.problem); },
      .declare =
          [](const Request& request) {
@@ -52,7 +53,7 @@ const Registration registration(
              const PairedLayout layout = widest_layout(p);
              Declaration declaration = declare_one_head_a_group(p);
              // The scales of the rows that a warp holds at once, at most 8, lie in one sector.
-             const std::int64_t scales = divide_up(p.rows(), layout.rows_at_once()) * 32;
+             const std::int64_t scales = divide_up(p.rows(), layout.rows_at_once()) * bytes_of_sector;
              declaration.launches *= 2;
              declaration.load_bytes += paired_tensor_bytes(p, layout) + scales;
              declaration.store_bytes += scales;

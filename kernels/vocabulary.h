@@ -18,6 +18,10 @@
 //                                             the bulk copy engine: one thread asks for a whole contiguous piece
 //   reciprocal_square_root(x)
 //   launch(stream, config, kernel, arguments...)
+//   QK_CALLER, QK_FROM_CALLER                 in a function's parameters and in the arguments of its accesses: these
+//   count
+//                                             as made where the function is called, for one that is called at several
+//                                             places which not all lanes pass
 #pragma once
 
 #include "variant.h"

@@ -8,6 +8,8 @@
 #define QK_KERNEL __global__
 #define QK_KERNEL_UP_TO(threads) __global__ __launch_bounds__(threads)
 #define QK_DEVICE __device__ __forceinline__
+#define QK_CALLER
+#define QK_FROM_CALLER
 
 namespace qkprof::inline on_cuda {
 

@@ -15,6 +15,8 @@
 #define QK_KERNEL
 #define QK_KERNEL_UP_TO(threads)
 #define QK_DEVICE inline
+#define QK_CALLER , emulator::Site site = emulator::Site::current()
+#define QK_FROM_CALLER , site
 
 namespace qkprof::emulator {
 
