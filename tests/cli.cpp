@@ -201,6 +201,21 @@ TEST_F(Cli, AnOptionWinsOverAModelAndAModelOverTheStandard) {
               "1x1x96+8x128 interleaved rotary:64 context:256 gemma");
 }
 
+TEST_F(Cli, AProblemIsTheSameHoweverItIsSaid) {
+    const Result r = qkprof(
+        "run --device emulated --variants copy --states warm --shapes 1x8x2x64,1x8x2+0x64,1x4x2x64 --rotary-dim 64 "
+        "--context 8 "
+        "--positions implicit --layout separate --format csv");
+    EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 3) << r.out;
+    EXPECT_NE(r.out.find("\ncopy/1x8x2x64/f32/warm,"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("\ncopy/1x4x2x64/context:8/f32/warm,"), std::string::npos) << r.out;
+    const Result json = qkprof(
+        "run --device emulated --variants copy --states warm --shapes 1x8x2x64 --rotary-dim 64 --context 8 --format "
+        "json");
+    EXPECT_TRUE(parse_profile(json.out, "stdout").measurements.at(0).problem ==
+                (Problem{.batch = 1, .sequence = 8, .heads = 2, .head_dim = 64}));
+}
+
 TEST_F(Cli, StorageIsTheTypeOfEachProblem) {
     const Result r = qkprof(
         "run --device emulated --variants copy --shapes 1x2x2x64 --dtypes f32,bf16,f16 --table-dtype storage "

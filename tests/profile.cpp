@@ -403,6 +403,8 @@ TEST(Profile, AFieldOfTheFormThatIsWrongIsSaid) {
     says("positions", Json({{"type", "int64"}, {"order", "listed"}, {"distinct", 3}, {"digest", -1}}),
          "'digest' is not a whole number");
     Json file = good;
+    file["benchmarks"][0]["context"] = 2;
+    EXPECT_NE(refusal(file.dump()).find("'positions' is of more distinct positions than there are"), std::string::npos);
     file["benchmarks"][0]["positions"] = {{"type", "int64"}, {"order", "ordered"}};
     file["benchmarks"][0]["context"] = 2;
     EXPECT_NE(refusal(file.dump()).find("the tables have 2 positions (the context) and the sequence 3"),
