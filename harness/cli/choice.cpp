@@ -79,7 +79,15 @@ void add_choice(CLI::App& command, ChoiceOptions& options) {
         text_option(command, option.name, options.*option.value, option.type, option.meaning);
     }
     command.get_option("--shapes")->check(not_empty);
-    add_problem_options(command, options.problem);
+    constexpr const char* group = "The problem";
+    for (const ProblemOption& option : problem_options()) {
+        text_option(command, option.name, options.problem.*option.value, option.type, option.meaning)
+            ->check(not_empty)
+            ->group(group);
+    }
+    for (const ProblemFlag& flag : problem_flags()) {
+        command.add_flag(flag.name, options.problem.*flag.value, flag.meaning)->group(group);
+    }
     command
         .add_option("--sweep", options.sweeps, "other values of a parameter (qkprof list variants); may be repeated")
         ->type_name("PARAMETER=VALUES")

@@ -1,5 +1,6 @@
 #include "problem_options.h"
 
+#include "error.h"
 #include "names.h"
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace qkprof::cli {
+namespace qkprof {
 namespace {
 
 constexpr std::array all_dtypes = {DataType::f32, DataType::bf16, DataType::f16};
@@ -198,73 +199,54 @@ Setting parse_positions(const std::string& text, const char* option) {
     return set(&Problem::positions, Positions{.type = type, .order = *found});
 }
 
-struct TextOption {
-    const char* name;
-    std::string ProblemOptions::*value;
-    const char* type;
-    const char* meaning;
-    Setting (*parse)(const std::string& text, const char* option);
-};
-constexpr std::array text_options = {
-    TextOption{"--seed", &ProblemOptions::seed, "N", "of the random inputs", parse_seed},
-    TextOption{"--eps", &ProblemOptions::eps, "X", "added to the mean square; 1e-6 or the model's", parse_eps},
-    TextOption{"--rotary-base", &ProblemOptions::rotary_base, "X",
-               "theta_i = base^(-2i/rotary dim); 10000 or the model's", parse_rotary_base},
-    TextOption{"--offset", &ProblemOptions::offset, "N", "the tensors begin so many elements after a 256-byte boundary",
-               parse_offset},
-    TextOption{"--layout", &ProblemOptions::layout, "LAYOUT",
-               "separate tensors of query and key, or packed rows of query, key and value", parse_layout},
-    TextOption{"--row-padding", &ProblemOptions::row_padding, "N",
-               "elements between a token's heads and the next token's", parse_row_padding},
-    TextOption{"--pairing", &ProblemOptions::pairing, "PAIRING",
-               "which elements rotate together: half-split or interleaved; half-split or the model's", parse_pairing},
-    TextOption{"--rotary-dim", &ProblemOptions::rotary_dim, "N",
-               "how many elements of a head rotate, from the first; all or the model's", parse_rotary_dim},
-    TextOption{"--positions", &ProblemOptions::positions, "POSITIONS",
-               "implicit (in the sequence), or a list of int32 or int64, such as int64:scattered; also ordered, "
-               "reversed, repeated, and @FILE with a whole number for each token",
-               parse_positions},
-    TextOption{"--context", &ProblemOptions::context, "N",
-               "positions of the tables; as many as the sequence has or the model's", parse_context},
-    TextOption{"--table-dtype", &ProblemOptions::table_dtype, "TYPE", "of cos and sin: f32, or storage, that of q",
-               parse_table_dtype},
-    TextOption{"--gamma-dtype", &ProblemOptions::gamma_dtype, "TYPE", "of the norm's weight: f32, or storage",
-               parse_gamma_dtype},
-    TextOption{"--values", &ProblemOptions::values, "VALUES",
-               "what query and key hold: normal, zeros, largest, smallest, not-finite", parse_values}};
+constexpr std::array options_with_text = {
+    ProblemOption{"--seed", &ProblemOptions::seed, "N", "of the random inputs", parse_seed},
+    ProblemOption{"--eps", &ProblemOptions::eps, "X", "added to the mean square; 1e-6 or the model's", parse_eps},
+    ProblemOption{"--rotary-base", &ProblemOptions::rotary_base, "X",
+                  "theta_i = base^(-2i/rotary dim); 10000 or the model's", parse_rotary_base},
+    ProblemOption{"--offset", &ProblemOptions::offset, "N",
+                  "the tensors begin so many elements after a 256-byte boundary", parse_offset},
+    ProblemOption{"--layout", &ProblemOptions::layout, "LAYOUT",
+                  "separate tensors of query and key, or packed rows of query, key and value", parse_layout},
+    ProblemOption{"--row-padding", &ProblemOptions::row_padding, "N",
+                  "elements between a token's heads and the next token's", parse_row_padding},
+    ProblemOption{"--pairing", &ProblemOptions::pairing, "PAIRING",
+                  "which elements rotate together: half-split or interleaved; half-split or the model's",
+                  parse_pairing},
+    ProblemOption{"--rotary-dim", &ProblemOptions::rotary_dim, "N",
+                  "how many elements of a head rotate, from the first; all or the model's", parse_rotary_dim},
+    ProblemOption{"--positions", &ProblemOptions::positions, "POSITIONS",
+                  "implicit (in the sequence), or a list of int32 or int64, such as int64:scattered; also ordered, "
+                  "reversed, repeated, and @FILE with a whole number for each token",
+                  parse_positions},
+    ProblemOption{"--context", &ProblemOptions::context, "N",
+                  "positions of the tables; as many as the sequence has or the model's", parse_context},
+    ProblemOption{"--table-dtype", &ProblemOptions::table_dtype, "TYPE", "of cos and sin: f32, or storage, that of q",
+                  parse_table_dtype},
+    ProblemOption{"--gamma-dtype", &ProblemOptions::gamma_dtype, "TYPE", "of the norm's weight: f32, or storage",
+                  parse_gamma_dtype},
+    ProblemOption{"--values", &ProblemOptions::values, "VALUES",
+                  "what query and key hold: normal, zeros, largest, smallest, not-finite", parse_values}};
 
-struct Flag {
-    const char* name;
-    bool ProblemOptions::*value;
-    const char* meaning;
-    bool Problem::*member;
-};
 constexpr std::array flags = {
-    Flag{"--in-place", &ProblemOptions::in_place, "the results take the place of query and key", &Problem::in_place},
-    Flag{"--gemma", &ProblemOptions::gemma, "1 + gamma instead of gamma", &Problem::gemma}};
+    ProblemFlag{"--in-place", &ProblemOptions::in_place, "the results take the place of query and key",
+                &Problem::in_place},
+    ProblemFlag{"--gemma", &ProblemOptions::gemma, "1 + gamma instead of gamma", &Problem::gemma}};
 
 }  // namespace
 
-void add_problem_options(CLI::App& command, ProblemOptions& options) {
-    constexpr const char* group = "The problem";
-    for (const TextOption& option : text_options) {
-        text_option(command, option.name, options.*option.value, option.type, option.meaning)
-            ->check(not_empty)
-            ->group(group);
-    }
-    for (const Flag& flag : flags) {
-        command.add_flag(flag.name, options.*flag.value, flag.meaning)->group(group);
-    }
-}
+std::span<const ProblemOption> problem_options() { return options_with_text; }
+
+std::span<const ProblemFlag> problem_flags() { return flags; }
 
 std::vector<Setting> parse(const ProblemOptions& options) {
     std::vector<Setting> settings;
-    for (const TextOption& option : text_options) {
+    for (const ProblemOption& option : options_with_text) {
         if (const std::string& text = options.*option.value; !text.empty()) {
             settings.push_back(option.parse(text, option.name));
         }
     }
-    for (const Flag& flag : flags) {
+    for (const ProblemFlag& flag : flags) {
         if (options.*flag.value) {
             settings.push_back(set(flag.member, true));
         }
@@ -296,12 +278,12 @@ ProblemOptions options_of(const Problem& p, const ProblemOptions& typed) {
 std::string text_of(const ProblemOptions& options) {
     const ProblemOptions standard;
     std::string text;
-    for (const TextOption& option : text_options) {
+    for (const ProblemOption& option : options_with_text) {
         if (options.*option.value != standard.*option.value) {
             text += fmt::format(" {} {}", option.name, quoted(options.*option.value));
         }
     }
-    for (const Flag& flag : flags) {
+    for (const ProblemFlag& flag : flags) {
         text += options.*flag.value ? fmt::format(" {}", flag.name) : "";
     }
     return text;
@@ -319,4 +301,4 @@ std::string quoted(const std::string& word) {
     return quoted + "'";
 }
 
-}  // namespace qkprof::cli
+}  // namespace qkprof

@@ -1,15 +1,14 @@
-// The options that say what the problem is, beside its shape and storage type.
+// The options of the command line that say what the problem is, beside its shape and storage type.
 #pragma once
-
-#include "cli.h"
 
 #include "problem.h"
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
-namespace qkprof::cli {
+namespace qkprof {
 
 // As typed. What is empty is not given: the standard holds, or what a model's preset says.
 struct ProblemOptions {
@@ -30,11 +29,25 @@ struct ProblemOptions {
     bool gemma = false;
 };
 
-// `options` must outlive the parsing of the command line.
-void add_problem_options(CLI::App& command, ProblemOptions& options);
-
 // What one option changes in a problem whose shape and storage type are set.
 using Setting = std::function<void(Problem&)>;
+
+// How each is called and explained.
+struct ProblemOption {
+    const char* name;
+    std::string ProblemOptions::*value;
+    const char* type;
+    const char* meaning;
+    Setting (*parse)(const std::string& text, const char* option);
+};
+struct ProblemFlag {
+    const char* name;
+    bool ProblemOptions::*value;
+    const char* meaning;
+    bool Problem::*member;
+};
+std::span<const ProblemOption> problem_options();
+std::span<const ProblemFlag> problem_flags();
 
 // Throws InputError. Files of positions are read here, once.
 std::vector<Setting> parse(const ProblemOptions& options);
@@ -49,4 +62,4 @@ std::string text_of(const ProblemOptions& options);
 // A word for a shell: quoted where it must be.
 std::string quoted(const std::string& word);
 
-}  // namespace qkprof::cli
+}  // namespace qkprof
