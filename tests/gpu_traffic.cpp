@@ -151,7 +151,7 @@ TEST_F(GpuTraffic, AGraphOfFourKernelsIsFourLaunchesAndOneSubmission) {
     const Request request = {problem, copy.standard_parameters(), context.info().limits};
     Buffers buffers;
     buffers.q = q.get();
-    buffers.out = out.get();
+    buffers.q_out = out.get();
     const cuda::GraphExec graph = cuda::instantiate(cuda::capture(context.stream(), [&] {
         for (int i = 0; i < 4; ++i) {
             copy.run({request, buffers, {context.stream()}});

@@ -110,7 +110,9 @@ TEST_P(SharedMemoryVariants, TensorsThatBeginInsideASector) {
             }
             check(*device, problem, variant().standard_parameters());
             problem.offset /= 2;
-            EXPECT_NE(variant().refusal({problem, variant().standard_parameters(), device->info().limits}), "");
+            if (variant().refusal({problem, variant().standard_parameters(), device->info().limits}).empty()) {
+                check(*device, problem, variant().standard_parameters());
+            }
         }
     }
 }

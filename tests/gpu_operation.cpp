@@ -1,0 +1,170 @@
+// The operation in all its forms, on a GPU: each variant is right on the full cross of generated problems, requests
+// what it declares, and gives the same bits again and again in place.
+#include "cuda/context.h"
+#include "generated_problems.h"
+#include "gpu_fixture.h"
+
+#include <cstring>
+#include <vector>
+
+namespace qkprof {
+namespace {
+
+class GpuOperation : public Gpu {
+  protected:
+    struct Chosen {
+        std::vector<const Variant*> variants;
+        std::vector<Parameters> parameters;
+        std::int64_t scratch_bytes = 0;
+    };
+    // The variants that run the problem, as they are standard.
+    static Chosen choose(const Problem& problem) {
+        Chosen chosen;
+        for (const Variant& variant : variants(Backend::cuda)) {
+            if (variant.refusal(request_for(variant, problem)).empty()) {
+                chosen.variants.push_back(&variant);
+                chosen.parameters.push_back(variant.standard_parameters());
+                chosen.scratch_bytes = std::max(chosen.scratch_bytes, scratch_for(variant, problem));
+            }
+        }
+        return chosen;
+    }
+
+    // How many variants ran, all of them rightly.
+    static int verify_all(const Problem& problem) {
+        SCOPED_TRACE(problem.text(' ') + ' ' + name_of(problem.dtype));
+        const Chosen chosen = choose(problem);
+        const auto workload = device().load(problem, chosen.scratch_bytes);
+        for (std::size_t i = 0; i < chosen.variants.size(); ++i) {
+            const Verification found = workload->verify(*chosen.variants[i], chosen.parameters[i]);
+            EXPECT_EQ(found.fault, "") << chosen.variants[i]->name;
+            EXPECT_TRUE(found.correct) << chosen.variants[i]->name << ": " << found.wrong_elements
+                                       << " wrong elements, error norm " << found.error_norm;
+        }
+        return static_cast<int>(chosen.variants.size());
+    }
+};
+
+TEST_F(GpuOperation, FullCross) {
+    constexpr int do_all = 8;
+    for (const Problem& problem : generated_problems()) {
+        const int ran = verify_all(problem);
+        EXPECT_GE(ran, lies_on_vectors(problem) ? do_all : 1) << problem.text(' ');
+        if (HasFailure()) {
+            break;  // one problem's failures say enough
+        }
+    }
+}
+
+TEST_F(GpuOperation, AwkwardValues) {
+    for (const DataType dtype : all_types) {
+        for (const Values values : {Values::zeros, Values::largest, Values::smallest, Values::not_finite}) {
+            for (const float eps : {1e-6F, 0.0F}) {
+                Problem problem = {.batch = 2, .sequence = 3, .heads = 5, .key_heads = 3};
+                problem.dtype = dtype;
+                problem.values = values;
+                problem.eps = eps;
+                EXPECT_GE(verify_all(problem), 8);
+            }
+        }
+    }
+}
+
+TEST_F(GpuOperation, TheEndOfALongContext) {
+    for (const DataType dtype : all_types) {
+        Problem problem = {.batch = 1, .sequence = 64, .heads = 4, .key_heads = 2};
+        problem.dtype = dtype;
+        problem.context = 131072;
+        problem.rotary_base = 1e6;
+        problem.positions = {.type = PositionType::int64, .order = PositionOrder::reversed};
+        ASSERT_EQ(problem.position_of(0), 131071);
+        EXPECT_GE(verify_all(problem), 8);
+    }
+}
+
+// The counters of a session each cost most of a second: a few of the generated problems, far apart.
+TEST_F(GpuOperation, RequestsAreWhatIsDeclared) {
+    const std::vector<Problem> problems = generated_problems();
+    for (std::size_t p = 5; p < problems.size(); p += 97) {
+        const Problem& problem = problems[p];
+        SCOPED_TRACE(problem.text(' ') + ' ' + name_of(problem.dtype));
+        const Chosen chosen = choose(problem);
+        std::vector<CountJob> jobs;
+        for (std::size_t i = 0; i < chosen.variants.size(); ++i) {
+            jobs.push_back({chosen.variants[i], &chosen.parameters[i], CacheState::warm});
+        }
+        const std::vector<Counts> counts = device().load(problem, chosen.scratch_bytes)->count(jobs);
+        for (std::size_t i = 0; i < jobs.size(); ++i) {
+            SCOPED_TRACE(jobs[i].variant->name);
+            const Counter& loads = counts[i].counters.at("global_load_sectors");
+            if (!loads.value) {
+                ASSERT_FALSE(loads.reason.empty());
+                GTEST_SKIP() << loads.reason;
+            }
+            const Declaration declared = jobs[i].variant->declare(request_for(*jobs[i].variant, problem));
+            EXPECT_EQ(counts[i].counters.at("launches").value, static_cast<double>(declared.launches));
+            EXPECT_EQ(*loads.value * 32, static_cast<double>(declared.load_bytes));
+            EXPECT_EQ(counts[i].counters.at("global_store_sectors").value.value_or(-1) * 32,
+                      static_cast<double>(declared.store_bytes));
+            EXPECT_EQ(counts[i].counters.at("shared_bytes").value, static_cast<double>(declared.shared_bytes));
+        }
+    }
+}
+
+TEST_F(GpuOperation, InPlaceAHundredTimesGivesTheSameBits) {
+    const cuda::Context context(0);
+    Problem problem = {.batch = 1, .sequence = 1000, .heads = 32, .key_heads = 8};
+    problem.layout = Layout::packed;
+    problem.in_place = true;
+    for (const DataType dtype : all_types) {
+        problem.dtype = dtype;
+        const std::int64_t bytes = problem.q_extent() * problem.element_bytes();
+        // Any bits that are no NaN will do: what counts is that they always give the same.
+        const std::vector<unsigned char> input(static_cast<std::size_t>(bytes), 0x3b);
+        const std::vector<float> halves(static_cast<std::size_t>(2 * problem.table_bytes()) / sizeof(float), 0.5F);
+        const auto upload = [&](const void* from, std::int64_t count) {
+            cuda::DeviceMemory memory = cuda::allocate(count);
+            cuda::copy(memory.get(), from, count, context.stream());
+            return memory;
+        };
+        const cuda::DeviceMemory tensor = cuda::allocate(bytes);
+        const cuda::DeviceMemory gamma = upload(halves.data(), problem.gamma_bytes());
+        const cuda::DeviceMemory tables = upload(halves.data(), 2 * problem.table_bytes());
+        for (const Variant& variant : variants(Backend::cuda)) {
+            const Request request = {problem, variant.standard_parameters(), context.info().limits};
+            if (!variant.refusal(request).empty()) {
+                continue;
+            }
+            SCOPED_TRACE(variant.name + ' ' + name_of(dtype));
+            const cuda::DeviceMemory scratch =
+                cuda::allocate(variant.scratch_bytes ? variant.scratch_bytes(request) : 0);
+            auto* q = static_cast<std::byte*>(tensor.get());
+            std::byte* k = q + problem.heads * problem.head_dim * problem.element_bytes();
+            const Buffers buffers = {.q = q,
+                                     .k = k,
+                                     .q_out = q,
+                                     .k_out = k,
+                                     .gamma_q = gamma.get(),
+                                     .gamma_k = gamma.get(),
+                                     .cos = tables.get(),
+                                     .sin = static_cast<std::byte*>(tables.get()) + problem.table_bytes(),
+                                     .positions = nullptr,
+                                     .scratch = scratch.get()};
+            const cuda::L2SetAside set_aside(variant.persisting_bytes ? variant.persisting_bytes(request) : 0);
+            std::vector<unsigned char> first;
+            std::vector<unsigned char> out(input.size());
+            for (int time = 0; time < 100; ++time) {
+                cuda::copy(q, input.data(), bytes, context.stream());
+                variant.run({request, buffers, {context.stream()}});
+                cuda::copy(out.data(), q, bytes, context.stream());
+                if (first.empty()) {
+                    first = out;
+                }
+                ASSERT_EQ(std::memcmp(first.data(), out.data(), out.size()), 0) << "in run " << time;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace qkprof
