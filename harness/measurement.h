@@ -125,7 +125,7 @@ struct Measurement {
     bool ran() const { return refused.empty() && not_run.empty(); }
     bool right() const { return ran() && verification.correct; }
 
-    // <variant>/<BxSxHxD>/<dtype>/<state>, then /<parameter>:<value> for each that is not the standard.
+    // <variant>/<Problem::text('/')>/<dtype>/<state>, then /<parameter>:<value> for each that is not the standard.
     std::string name() const;
 };
 

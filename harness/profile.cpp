@@ -66,8 +66,7 @@ std::optional<double> relative_spread(std::vector<double> samples) {
 
 std::string ceiling_key(const Measurement& measurement) {
     const Problem& p = measurement.problem;
-    return fmt::format("{}x{}x{}x{}/{}/{}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype),
-                       name_of(measurement.state));
+    return fmt::format("{}/{}/{}", p.text('/'), name_of(p.dtype), name_of(measurement.state));
 }
 
 CopyFractions::CopyFractions(const std::vector<Measurement>& measurements) {
