@@ -137,6 +137,7 @@ TEST_P(Operation, InPlaceAHundredTimesGivesTheSameBits) {
     const Request request = {problem, variant().standard_parameters(), engine.limits()};
     ASSERT_EQ(variant().refusal(request), "");
     emulator::ProblemBuffers buffers(problem, variant().scratch_bytes ? variant().scratch_bytes(request) : 0);
+    buffers.fill();
     buffers.enter(engine.memory());
     const auto bytes = static_cast<std::size_t>(problem.q_extent() * problem.element_bytes());
     std::vector<std::byte> first;

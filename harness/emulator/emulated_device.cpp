@@ -80,7 +80,7 @@ class EmulatedWorkload : public Workload {
         // normalises, and what is counted does not depend on them.
         if (!results.warm) {
             if (engine_.launches_ever() != results.caches_of) {
-                buffers_.prepare();
+                buffers_.restore();
                 engine_.caches().displace();
                 run(*job.variant, *job.parameters);
             }
@@ -103,7 +103,7 @@ class EmulatedWorkload : public Workload {
     }
 
     Results run_and_compare(const Variant& variant, const Parameters& parameters) {
-        buffers_.prepare();
+        buffers_.restore();
         Results results;
         try {
             engine_.caches().displace();
