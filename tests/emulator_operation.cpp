@@ -5,6 +5,7 @@
 #include "variant_check.h"
 
 #include "error.h"
+#include "profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,9 +96,9 @@ TEST_P(Slips, AreFoundInPlaceAndOutOfPlace) {
                     EXPECT_EQ(found.fault, "");
                     EXPECT_GT(found.wrong_elements, 0);
                     ASSERT_TRUE(found.first_wrong.has_value());
-                    EXPECT_EQ(std::isnan(found.first_wrong->got), GetParam().slip == Slip::spreads_a_nan ||
-                                                                      (GetParam().slip == Slip::leaves_the_keys &&
-                                                                       !in_place));
+                    EXPECT_EQ(std::isnan(found.first_wrong->got),
+                              GetParam().slip == Slip::spreads_a_nan ||
+                                  (GetParam().slip == Slip::leaves_the_keys && !in_place));
                 } else {
                     EXPECT_THAT(found.fault, HasSubstr(GetParam().fault));
                 }
@@ -150,6 +151,10 @@ TEST(SlipsAlone, AWrongKeyHeadIsCalledOne) {
     EXPECT_EQ(found.first_wrong->head, 2);
     EXPECT_EQ(found.wrong_elements, 5 * 64);
     EXPECT_EQ(head_text(problem, *found.first_wrong), "key head 0");
+    Measurement measurement;
+    measurement.problem = problem;
+    measurement.verification = found;
+    EXPECT_THAT(error_of(measurement), HasSubstr("the first at b=0 s=0 key head 0 d=0: got"));
     EXPECT_EQ(head_text(problem, {.head = 1}), "query head 1");
     EXPECT_EQ(head_text({}, {.head = 1}), "h=1");
 }

@@ -125,12 +125,11 @@ TEST_F(GpuDevice, InputsAndJudgementAreThoseOfTheHost) {
         : dtype == DataType::bf16 ? expect_input(bf16{})
                                   : expect_input(f16{});
         const Constants constants = constants_of(problem);
-        const Verification on_host =
-            verify_on_host(problem, {.q = q.data(),
-                                     .q_out = const_cast<std::byte*>(out.data()),
-                                     .gamma_q = constants.gamma_q.data(),
-                                     .cos = constants.tables.data(),
-                                     .sin = constants.tables.data() + problem.table_bytes()});
+        const Verification on_host = verify_on_host(problem, {.q = q.data(),
+                                                              .q_out = const_cast<std::byte*>(out.data()),
+                                                              .gamma_q = constants.gamma_q.data(),
+                                                              .cos = constants.tables.data(),
+                                                              .sin = constants.tables.data() + problem.table_bytes()});
         EXPECT_TRUE(on_gpu.correct);
         EXPECT_TRUE(on_host.correct);
         EXPECT_GT(on_gpu.error_norm, 0);
@@ -222,7 +221,8 @@ TEST_F(GpuVerdict, TheWrongPositionIsFound) {
     Variant planted = fused;
     planted.run = [&](const Call& call) {
         Buffers shifted = call.buffers;
-        shifted.cos = static_cast<const float*>(shifted.cos) + 64;  // the last position reads the first of sin: in bounds
+        shifted.cos =
+            static_cast<const float*>(shifted.cos) + 64;  // the last position reads the first of sin: in bounds
         fused.run({call.request, shifted, call.stream});
     };
     const auto workload = device().load(problem, 256);

@@ -203,10 +203,11 @@ class EmulatedDevice : public Device {
         check_input(problem);
         const std::int64_t needed = bytes_needed(problem, scratch_bytes);
         if (needed > info_.memory_bytes) {
-            throw InputError(fmt::format(
-                "The problem {} needs {} bytes of memory and the emulated device has {} (half of this machine's): choose "
-                "a smaller shape.",
-                words_for(problem), needed, info_.memory_bytes));
+            throw InputError(
+                fmt::format("The problem {} needs {} bytes of memory and the emulated device has {} (half of this "
+                            "machine's): choose "
+                            "a smaller shape.",
+                            words_for(problem), needed, info_.memory_bytes));
         }
         return std::make_unique<EmulatedWorkload>(engine_, problem, scratch_bytes);
     }
