@@ -64,18 +64,17 @@ std::vector<std::byte> tables_of(const Problem& problem) {
     for_storage(problem.table_dtype, [&]<class T>(T) {
         auto* cos = reinterpret_cast<T*>(tables.data());
         T* sin = cos + problem.table_positions() * pairs;
-        for_each_chunk(problem.table_positions(), positions_per_chunk,
-                       [&](std::int64_t, std::int64_t first, std::int64_t last) {
-                           for (std::int64_t position = first; position < last; ++position) {
-                               for (std::int64_t i = 0; i < pairs; ++i) {
-                                   const double angle =
-                                       static_cast<double>(position) * theta[static_cast<std::size_t>(i)];
-                                   const std::int64_t entry = position * pairs + i;
-                                   cos[entry] = from_float<T>(static_cast<float>(std::cos(angle)));
-                                   sin[entry] = from_float<T>(static_cast<float>(std::sin(angle)));
-                               }
-                           }
-                       });
+        for_each_chunk(
+            problem.table_positions(), positions_per_chunk, [&](std::int64_t, std::int64_t first, std::int64_t last) {
+                for (std::int64_t position = first; position < last; ++position) {
+                    for (std::int64_t i = 0; i < pairs; ++i) {
+                        const double angle = static_cast<double>(position) * theta[static_cast<std::size_t>(i)];
+                        const std::int64_t entry = position * pairs + i;
+                        cos[entry] = from_float<T>(static_cast<float>(std::cos(angle)));
+                        sin[entry] = from_float<T>(static_cast<float>(std::sin(angle)));
+                    }
+                }
+            });
     });
     return tables;
 }
@@ -106,7 +105,9 @@ std::vector<Tensor> tensors_of(const Problem& p) {
     const char* name = packed ? "qkv" : "q";
     const bool alone = packed || p.key_heads == 0;
     std::vector<Tensor> tensors = {{.name = name,
-                                    .result_name = p.in_place ? name : alone ? "out" : "q_out",
+                                    .result_name = p.in_place ? name
+                                                   : alone    ? "out"
+                                                              : "q_out",
                                     .stream = p.seed,
                                     .tokens = p.tokens(),
                                     .stride = p.q_stride(),

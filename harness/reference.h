@@ -140,9 +140,8 @@ struct HeadVector {
         const std::int64_t token = row / operands.all_heads;
         const std::int64_t head = row % operands.all_heads;
         const bool of_key = head >= operands.heads;
-        const std::int64_t first = of_key
-                                       ? token * operands.k_stride + (head - operands.heads) * operands.head_dim
-                                       : token * operands.q_stride + head * operands.head_dim;
+        const std::int64_t first = of_key ? token * operands.k_stride + (head - operands.heads) * operands.head_dim
+                                          : token * operands.q_stride + head * operands.head_dim;
         x = (of_key ? operands.k : operands.q) + first;
         out = (of_key ? operands.k_out : operands.q_out) + first;
         gamma = of_key ? operands.gamma_k : operands.gamma_q;

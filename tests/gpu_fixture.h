@@ -66,8 +66,8 @@ class Gpu : public testing::Test {
         EXPECT_TRUE(found.correct) << "error norm " << found.error_norm << ", wrong elements " << found.wrong_elements;
         if (found.first_wrong) {
             const WrongElement& w = *found.first_wrong;
-            ADD_FAILURE() << "first wrong at " << w.batch << "," << w.position << "," << head_text(problem, w) << "," << w.column
-                          << ": got " << w.got << ", expected " << w.expected;
+            ADD_FAILURE() << "first wrong at " << w.batch << "," << w.position << "," << head_text(problem, w) << ","
+                          << w.column << ": got " << w.got << ", expected " << w.expected;
         }
         return true;
     }

@@ -228,16 +228,14 @@ TEST(Tensors, AreFiniteButForOneInfinityAndOneNan) {
                 for (std::int64_t i = 0; i < tensor.elements(); ++i) {
                     const float value = tensor.value_at(i);
                     if (!std::isfinite(value)) {
-                        const std::int64_t head =
-                            i % tensor.stride / 8 + (std::string(tensor.name) == "k" ? heads : 0);
+                        const std::int64_t head = i % tensor.stride / 8 + (std::string(tensor.name) == "k" ? heads : 0);
                         found.push_back((std::isnan(value) ? "nan " : "inf ") + std::to_string(i / tensor.stride) +
                                         ' ' + std::to_string(head));
                     }
                 }
             }
             std::sort(found.begin(), found.end());
-            EXPECT_EQ(found, std::vector<std::string>(
-                                 {"inf 1 0", "nan 2 " + std::to_string(problem.all_heads() - 1)}));
+            EXPECT_EQ(found, std::vector<std::string>({"inf 1 0", "nan 2 " + std::to_string(problem.all_heads() - 1)}));
         }
     }
 }

@@ -82,7 +82,7 @@ void planted_kernel(Arguments a, Bug bug) {
         barrier();
     }
     const float scale = inverse_rms(shared_load(tile->sums) + shared_load(tile->sums + 1), D, a.eps);
-    const auto gamma = load<Cache::read_only>(reinterpret_cast<const Pair*>(a.gamma) + t);
+    const auto gamma = load<Cache::read_only>(static_cast<const Pair*>(a.gamma_q) + t);
     for (unsigned i = 0; i < 2; ++i) {
         x.values[i] *= scale * gamma.values[i];
     }
@@ -96,8 +96,8 @@ void planted_kernel(Arguments a, Bug bug) {
     const auto other = shared_load(reinterpret_cast<const Pair*>(tile->y) + partner);
     const unsigned position = bug == Bug::wrong_position ? row % a.sequence : position_of(a, row);
     const std::size_t entry = std::size_t{position} * half + t % half;
-    const auto cosine = load<Cache::read_only>(reinterpret_cast<const Pair*>(a.cos) + entry);
-    const auto sine = load<Cache::read_only>(reinterpret_cast<const Pair*>(a.sin) + entry);
+    const auto cosine = load<Cache::read_only>(static_cast<const Pair*>(a.cos) + entry);
+    const auto sine = load<Cache::read_only>(static_cast<const Pair*>(a.sin) + entry);
     for (unsigned i = 0; i < 2; ++i) {
         const float turned = other.values[i] * sine.values[i];
         x.values[i] = x.values[i] * cosine.values[i] + (upper == (bug != Bug::wrong_sign) ? turned : -turned);

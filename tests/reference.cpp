@@ -21,8 +21,8 @@ struct OneRow {
     }
 
     ReferenceElement element(std::int64_t column, double scale) const {
-        const Operands<float> operands(
-            problem, {.q = x.data(), .gamma_q = gamma.data(), .cos = cos.data(), .sin = sin.data()});
+        const Operands<float> operands(problem,
+                                       {.q = x.data(), .gamma_q = gamma.data(), .cos = cos.data(), .sin = sin.data()});
         return reference_element(operands, HeadVector<float>(operands, 0), scale, column);
     }
 
@@ -78,7 +78,7 @@ TEST(ReferenceScale, TakesWhatF32CannotHoldForWhatItBecomes) {
     const auto scale = [](std::vector<float> x, double eps) {
         return reference_scale(x.data(), static_cast<std::int64_t>(x.size()), eps);
     };
-    EXPECT_EQ(scale({0x1p64F, 1}, 0).value, 0);         // the square overflows
+    EXPECT_EQ(scale({0x1p64F, 1}, 0).value, 0);            // the square overflows
     EXPECT_EQ(scale({0x1.fp63F, 0x1.fp63F}, 0).value, 0);  // the sum does
     EXPECT_GT(scale({0x1.fp63F, 1}, 0).value, 0);
     EXPECT_DOUBLE_EQ(scale({0x1p-80F, 0x1p-80F}, 0.25).value, 2);

@@ -19,9 +19,7 @@ inline Problem shape(std::int64_t batch, std::int64_t sequence, std::int64_t hea
     return problem;
 }
 
-inline std::string name_of(const Problem& p) {
-    return p.text('/') + '/' + name_of(p.dtype);
-}
+inline std::string name_of(const Problem& p) { return p.text('/') + '/' + name_of(p.dtype); }
 
 struct Check {
     std::string refused;                  // the variant's reason

@@ -123,10 +123,10 @@ class CudaDevice final : public Device {
 
   private:
     InputError too_large(const Problem& problem, std::int64_t scratch_bytes, std::int64_t available) const {
-        return InputError(
-            fmt::format("{} needs {} of device memory ({} of it scratch) and {} ({}) has {} free: take a smaller shape.",
-                        words_for(problem), gibibytes(bytes_needed(problem, scratch_bytes)), gibibytes(scratch_bytes), info().description,
-                        info().id, gibibytes(available)));
+        return InputError(fmt::format(
+            "{} needs {} of device memory ({} of it scratch) and {} ({}) has {} free: take a smaller shape.",
+            words_for(problem), gibibytes(bytes_needed(problem, scratch_bytes)), gibibytes(scratch_bytes),
+            info().description, info().id, gibibytes(available)));
     }
 
     cuda::Context context_;

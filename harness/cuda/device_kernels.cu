@@ -122,8 +122,8 @@ void count_changed_gaps(const Tensor& tensor, DataType dtype, const void* input,
     for_storage(dtype, [&]<class T>(T) {
         T poisoned;
         std::memset(&poisoned, 0xff, sizeof(T));
-        changed_gaps_kernel<<<fill_blocks, fill_threads, 0, stream>>>(
-            tensor, static_cast<const T*>(input), static_cast<const T*>(result), poisoned, changed);
+        changed_gaps_kernel<<<fill_blocks, fill_threads, 0, stream>>>(tensor, static_cast<const T*>(input),
+                                                                      static_cast<const T*>(result), poisoned, changed);
     });
     check(cudaGetLastError(), "checking what lies between the results");
 }

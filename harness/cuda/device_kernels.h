@@ -1,5 +1,5 @@
-// The kernels of the instrument itself, as functions that enqueue them: filling the inputs, judging the results, evicting the caches and
-// marking a stretch of a stream. None of them is ever inside a measured interval.
+// The kernels of the instrument itself, as functions that enqueue them: filling the inputs, judging the results,
+// evicting the caches and marking a stretch of a stream. None of them is ever inside a measured interval.
 #pragma once
 
 #include "reference.h"
@@ -23,8 +23,8 @@ void count_changed_gaps(const Tensor& tensor, DataType dtype, const void* input,
                         unsigned long long* changed, cudaStream_t stream);
 
 // Compares every row of the results with the reference, or with the inputs where `copied` is set; memory.q and memory.k
-// are the inputs as they were before the call. `parts` (device memory) takes judge_blocks partial comparisons: merged in
-// order they give the same sums every time.
+// are the inputs as they were before the call. `parts` (device memory) takes judge_blocks partial comparisons: merged
+// in order they give the same sums every time.
 inline constexpr int judge_blocks = 2048;
 void judge(const Problem& problem, const Buffers& memory, bool copied, Comparison* parts, cudaStream_t stream);
 

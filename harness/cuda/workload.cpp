@@ -170,10 +170,10 @@ std::string CudaWorkload::finish(const Variant& variant) const {
     // An error that the next call gives again has ended the context: nothing in this process can use the GPU any more.
     if (const cudaError_t again = cudaDeviceSynchronize(); again != cudaSuccess) {
         discard(again);
-        throw DeviceLost(fmt::format(
-            "{} on {} faulted and the GPU is lost to this process: {}. Leave the variant out, or run "
-            "compute-sanitizer on it.",
-            variant.name, words_for(problem_), said));
+        throw DeviceLost(
+            fmt::format("{} on {} faulted and the GPU is lost to this process: {}. Leave the variant out, or run "
+                        "compute-sanitizer on it.",
+                        variant.name, words_for(problem_), said));
     }
     return fmt::format("{} did not finish: {}.", variant.name, said);
 }

@@ -23,7 +23,7 @@ class CudaWorkload final : public Workload {
 
   private:
     // Two pieces of memory, in place as well as out of place: the inputs, and what takes the results. In place a call
-    // is given the second alone, into which prepare() copies the first; so the reference has the inputs, and each call
+    // is given the second alone, into which restore() copies the first; so the reference has the inputs, and each call
     // can begin with them, without their being made again.
     struct Memory {
         Tensor tensor;

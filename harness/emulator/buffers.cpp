@@ -94,7 +94,7 @@ void ProblemBuffers::fill(std::int64_t first, std::int64_t last) {
 
 void ProblemBuffers::fill() { fill(0, std::numeric_limits<std::int64_t>::max()); }
 
-void ProblemBuffers::prepare() {
+void ProblemBuffers::restore() {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
         const std::uint64_t bytes = bytes_of(tensors_[i].tensor);
         if (problem_.in_place) {

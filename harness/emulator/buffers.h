@@ -20,7 +20,7 @@ class ProblemBuffers {
     void fill(std::int64_t first, std::int64_t last);
     void fill();
     // Makes the memory what it is before a call: the scratch NaN, and the results too, or in place the inputs again.
-    void prepare();
+    void restore();
     // Makes `memory` consist of these buffers.
     void enter(GlobalMemory& memory) const;
     // What a call is given.
@@ -36,7 +36,7 @@ class ProblemBuffers {
 
   private:
     // Two pieces of memory, in place as well as out of place: the inputs, and what takes the results. In place a call
-    // is given the second alone, into which prepare() copies the first; so the reference has the inputs, and each call
+    // is given the second alone, into which restore() copies the first; so the reference has the inputs, and each call
     // can begin with them, without their being made again.
     struct Memory {
         Tensor tensor;

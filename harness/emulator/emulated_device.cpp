@@ -80,7 +80,7 @@ class EmulatedWorkload : public Workload {
         // normalises, and what is counted does not depend on them.
         if (!results.warm) {
             if (engine_.launches_ever() != results.caches_of) {
-                buffers_.prepare();
+                buffers_.restore();
                 engine_.caches().displace();
                 run(*job.variant, *job.parameters);
             }
@@ -103,7 +103,7 @@ class EmulatedWorkload : public Workload {
     }
 
     Results run_and_compare(const Variant& variant, const Parameters& parameters) {
-        buffers_.prepare();
+        buffers_.restore();
         Results results;
         try {
             engine_.caches().displace();
@@ -203,10 +203,11 @@ class EmulatedDevice : public Device {
         check_input(problem);
         const std::int64_t needed = bytes_needed(problem, scratch_bytes);
         if (needed > info_.memory_bytes) {
-            throw InputError(fmt::format(
-                "The problem {} needs {} bytes of memory and the emulated device has {} (half of this machine's): choose "
-                "a smaller shape.",
-                words_for(problem), needed, info_.memory_bytes));
+            throw InputError(
+                fmt::format("The problem {} needs {} bytes of memory and the emulated device has {} (half of this "
+                            "machine's): choose "
+                            "a smaller shape.",
+                            words_for(problem), needed, info_.memory_bytes));
         }
         return std::make_unique<EmulatedWorkload>(engine_, problem, scratch_bytes);
     }
