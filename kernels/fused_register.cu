@@ -225,7 +225,7 @@ const Registration registration(
      .refuses =
          [](const Request& request) {
              const Problem& p = request.problem;
-             const std::string reason = refuse_head_dim(p);
+             std::string reason = refuse_head_dim(p);
              return reason.empty() ? refuse_alignment(p, size_of(p) * p.element_bytes()) : reason;
          },
      .declare =
