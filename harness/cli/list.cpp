@@ -1,6 +1,7 @@
 // qkprof list: what there is to choose from.
 #include "cli.h"
 
+#include "claims.h"
 #include "device.h"
 #include "names.h"
 #include "shapes.h"
@@ -76,6 +77,14 @@ Table list_metrics() {
     return one_section({{"metric"}, {"unit"}, {"meaning, per call"}}, std::move(rows));
 }
 
+Table list_claims() {
+    std::vector<std::vector<Cell>> rows;
+    for (const Claim& claim : parse_claims(embedded_claims_toml, "profiles/claims.toml", variant_names())) {
+        rows.push_back({{claim.id}, {claim.statement}});
+    }
+    return one_section({{"claim"}, {"statement"}}, std::move(rows));
+}
+
 Table list_devices() {
     const Discovery found = discover_gpus();
     std::vector<std::vector<Cell>> rows;
@@ -95,7 +104,8 @@ struct Listing {
     Table (*make)();
 };
 constexpr std::array listings = {Listing{"variants", list_variants}, Listing{"shapes", list_shapes},
-                                 Listing{"metrics", list_metrics}, Listing{"devices", list_devices}};
+                                 Listing{"metrics", list_metrics}, Listing{"claims", list_claims},
+                                 Listing{"devices", list_devices}};
 
 Exit list(const Options& options) {
     const Format format = parse_format(options.format);
@@ -118,10 +128,10 @@ Exit list(const Options& options) {
 }  // namespace
 
 void add_list(CLI::App& app, Action& chosen) {
-    CLI::App* command = app.add_subcommand("list", "list variants, shapes, metrics or devices");
+    CLI::App* command = app.add_subcommand("list", "list variants, shapes, metrics, claims or devices");
     command->allow_extras();
     const auto options = std::make_shared<Options>();
-    command->add_option("what", options->what, "variants, shapes, metrics or devices")
+    command->add_option("what", options->what, "variants, shapes, metrics, claims or devices")
         ->type_name("WHAT")
         ->capture_default_str();
     text_option(*command, "--format", options->format, "FORMAT", "table, markdown, csv or json");
