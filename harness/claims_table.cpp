@@ -69,7 +69,7 @@ class EvidenceTable {
         section.heading =
             wrapped(fmt::format("{}: {}. {}", claim.id, name_of(verdict.decision), claim.statement), width_);
         section.notes.push_back(
-            wrapped(fmt::format("- test: {}{}", text_of(claim.test), conditions(claim.test)), width_));
+            wrapped(fmt::format("test: {}{}", text_of(claim.test), conditions(claim.test)), width_));
         if (claim.along_size) {
             for (const SeriesResult& series : verdict.evidence.series) {
                 section.rows.push_back(row_of(series));
@@ -80,12 +80,23 @@ class EvidenceTable {
         for (const TestResult& control : verdict.controls) {
             add_rows(section, control, true);
             section.notes.push_back(
-                wrapped(fmt::format("- control: {}{}", text_of(*control.test), conditions(*control.test)), width_));
+                wrapped(fmt::format("control: {}{}", text_of(*control.test), conditions(*control.test)), width_));
+        }
+        if (!claim.along_size) {
+            add_failures(section, verdict.evidence);
+        }
+        for (const SeriesResult& series : verdict.evidence.series) {
+            if (series.outcome == Outcome::fails) {
+                section.notes.push_back(
+                    wrapped(fmt::format("fails: {} {} {}: {}", series.of->variant, name_of(series.of->problem.dtype),
+                                        name_of(series.of->state), series.reason),
+                            width_));
+            }
         }
         for (const std::string& reason : verdict.reasons) {
-            section.notes.push_back(wrapped("- undecided: " + reason, width_));
+            section.notes.push_back(wrapped("undecided: " + reason, width_));
         }
-        section.notes.push_back(wrapped("- source: " + claim.source, width_));
+        section.notes.push_back(wrapped("source: " + claim.source, width_));
         table_.sections.push_back(std::move(section));
     }
 
@@ -124,6 +135,26 @@ class EvidenceTable {
                 add_value(last, *known.back(), known);
                 section.rows.push_back(std::move(last));
             }
+        }
+    }
+
+    // In which cells: of each subject, type and state the problems.
+    void add_failures(Section& section, const TestResult& result) const {
+        std::vector<std::pair<std::string, std::vector<std::string>>> failures;
+        for (const CellResult& cell : result.cells) {
+            if (cell.outcome != Outcome::fails) {
+                continue;
+            }
+            const Measurement& m = *cell.exhibit.measurement;
+            const std::string of = fmt::format("{} {} {}", m.variant, name_of(m.problem.dtype), name_of(m.state));
+            auto known = std::find_if(failures.begin(), failures.end(), [&](const auto& f) { return f.first == of; });
+            if (known == failures.end()) {
+                known = failures.insert(known, {of, {}});
+            }
+            known->second.push_back(m.problem.text(' '));
+        }
+        for (const auto& [of, problems] : failures) {
+            section.notes.push_back(wrapped(fmt::format("fails: {}: {}", of, fmt::join(problems, ", ")), width_));
         }
     }
 

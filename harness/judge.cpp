@@ -92,11 +92,8 @@ void judge_times(const Test& test, std::vector<Pending>& pending) {
             cell.reason = fmt::format("{} is no number in some resamples", test.measure.text());
         } else {
             const bool one_sided = test.relation.holds(cell.interval->low) == test.relation.holds(cell.interval->high);
-            cell.reason = cell.samples < least_samples(tail)
-                              ? fmt::format("{} samples are too few: a median is known to 99 % from {} on",
-                                            cell.samples, least_samples(tail))
-                          : one_sided ? fmt::format("decided alone, but not as one of {} cells", pending.size())
-                                      : std::string("the interval reaches over the limit");
+            cell.reason = one_sided ? fmt::format("decided alone, but not as one of {} cells", pending.size())
+                                    : std::string("the interval reaches over the limit");
             cell.further = further_samples(test.relation, cell, widest[i], hardest);
         }
     }
@@ -121,7 +118,11 @@ TestResult judge_cells(const Test& test, const Evidence& evidence) {
         }
         cell.value = finding.value;
         cell.samples = finding.samples;
-        if (test.measure.timed()) {
+        if (test.measure.timed() && cell.samples < fewest_samples) {
+            cell.reason =
+                fmt::format("{} samples are too few: from {} on the interval is right", cell.samples, fewest_samples);
+            cell.further = static_cast<double>(fewest_samples - cell.samples);
+        } else if (test.measure.timed()) {
             pending.push_back({&cell, std::move(finding)});
         } else {
             cell.outcome = test.relation.holds(*cell.value) != test.negated ? Outcome::holds : Outcome::fails;

@@ -96,7 +96,9 @@ double least_error(std::size_t samples) {
     return std::ldexp(1.0, -static_cast<int>(std::min<std::size_t>(samples, 1000)));
 }
 
-std::size_t least_samples(double error) { return static_cast<std::size_t>(std::ceil(-std::log2(error))); }
+std::size_t least_samples(double error) {
+    return std::max(fewest_samples, static_cast<std::size_t>(std::ceil(-std::log2(error))));
+}
 
 std::vector<bool> holm(const std::vector<double>& p_values, double level) {
     std::vector<std::size_t> order(p_values.size());

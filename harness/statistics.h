@@ -42,10 +42,14 @@ std::vector<double> bootstrap(const std::vector<Together>& groups, const Statist
 // The interval that leaves out `in_each_tail` of the sorted values at either end.
 Interval interval_of(const std::vector<double>& sorted, double in_each_tail);
 
+// With fewer the bootstrap knows too little of the tails: in simulations of ratios of medians the 99 % interval missed
+// the truth in 1.7 % of the data sets of 8 or 10 samples and in 1.0 to 1.1 % from 12 on.
+inline constexpr std::size_t fewest_samples = 12;
+
 // No test of a median by n samples has a smaller error than this: where the median is what is tested, all n lie to one
 // side of it with probability 2^-n. The bootstrap, which sees the samples alone, does not know that.
 double least_error(std::size_t samples);
-// The fewest samples whose least error is at most `error`.
+// The fewest samples, but no fewer than fewest_samples, whose least error is at most `error`.
 std::size_t least_samples(double error);
 
 // Holm's correction: which of the null hypotheses with these p-values are rejected so that, whatever is true, the
