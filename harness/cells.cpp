@@ -15,8 +15,12 @@ std::string variant_text(const Measurement& measurement) {
     return measurement.family == Family::ceiling ? text + " (ceiling)" : text;
 }
 
-std::string shape_text(const Problem& problem) {
-    return fmt::format("{}x{}x{}x{}", problem.batch, problem.sequence, problem.heads, problem.head_dim);
+std::string form_text(const Problem& problem) {
+    std::string text;
+    for (const char letter : problem.text('/').substr(problem.shape_text().size())) {
+        text += letter == '/' ? ", " : letter == ':' ? " " : std::string(1, letter);
+    }
+    return text;
 }
 
 std::vector<std::vector<const Measurement*>> by_problem(const std::vector<Measurement>& measurements) {

@@ -12,8 +12,8 @@ namespace qkprof {
 
 // With the parameters that are not standard; a ceiling is marked.
 std::string variant_text(const Measurement& measurement);
-// BxSxHxD
-std::string shape_text(const Problem& problem);
+// For a heading, what a problem is beyond its shape: ", packed, in-place, context 40960"; empty in the first form.
+std::string form_text(const Problem& problem);
 
 // The measurements of each problem together, those of one cache state after those of another.
 std::vector<std::vector<const Measurement*>> by_problem(const std::vector<Measurement>& measurements);

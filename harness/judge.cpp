@@ -62,9 +62,9 @@ struct Pending {
 
 void judge_times(const Test& test, std::vector<Pending>& pending) {
     const auto m = static_cast<double>(pending.size());
-    // One resample among so many is less than the smallest level that Holm may ask for.
+    // No resample on the other side among so many is a p-value below the smallest level that Holm may ask for.
     constexpr std::size_t least_resamples = 10000;
-    const std::size_t resamples = std::max(least_resamples, static_cast<std::size_t>(std::ceil(2 * m / tail)));
+    const std::size_t resamples = std::max(least_resamples, static_cast<std::size_t>(std::ceil(m / tail)));
     const double hardest = tail / m;
     std::vector<double> of_inside;
     std::vector<double> of_outside;

@@ -38,7 +38,7 @@ class LevelsTable {
     void add_section(const std::vector<const Measurement*>& group) {
         const Problem& p = group.front()->problem;
         Section section;
-        section.heading = fmt::format("{} {} against the floor", shape_text(p), name_of(p.dtype));
+        section.heading = fmt::format("{} {} against the floor{}", p.shape_text(), name_of(p.dtype), form_text(p));
         for (const Measurement* m : group) {
             if (m->right()) {  // the table of results has the others
                 section.rows.push_back(row_of(*m));

@@ -28,14 +28,15 @@ const std::vector<Metric>& metrics() {
         {"sm_clock_mhz", "MHz", "clock of the SMs around the samples of time: the median"},
         {"memory_clock_mhz", "MHz", "clock of the memory around the samples of time: the median"},
         {"throttled_samples", "samples", "samples of time taken while the GPU was held back: they are left out"},
-        {"compulsory_bytes", "bytes", "q and the tables read once, out written once: the floor", true},
+        {"compulsory_bytes", "bytes",
+         "query, key, gamma and the table rows of the tokens read once, results written once: the floor", true},
         {"error_norm", "", "|out - reference| / |reference|, Euclidean, over the whole output", true},
         {"copy_fraction", "", "time of `copy` in the same run over this time: 1 is the ceiling", true},
         {"l1_traffic_bytes", "bytes", "what warps asked for in global memory: the load and store sectors", true},
-        {"l1_floor_bytes", "bytes", "what they must ask for: the compulsory bytes; of a copy, q and out", true},
+        {"l1_floor_bytes", "bytes", "what they must ask for: the compulsory bytes; of a copy, what it moves", true},
         {"l1_floor_ratio", "", "l1_traffic_bytes over l1_floor_bytes: 1 is the least possible", true},
         {"l2_traffic_bytes", "bytes", "between the SMs and the L2: the read and written sectors", true},
-        {"l2_floor_bytes", "bytes", "what must pass there: the compulsory bytes; of a copy, q and out", true},
+        {"l2_floor_bytes", "bytes", "what must pass there: the compulsory bytes; of a copy, what it moves", true},
         {"l2_floor_ratio", "", "l2_traffic_bytes over l2_floor_bytes: 1 is the least possible", true},
         {"dram_traffic_bytes", "bytes", "read from and written to device memory", true},
         {"dram_floor_bytes", "bytes", "what must pass there: cold, all that is read and what of out the L2 cannot hold",
@@ -67,12 +68,19 @@ bool is_own_metric(std::string_view name) {
 }
 
 std::string Measurement::name() const {
-    std::string name = fmt::format("{}/{}x{}x{}x{}/{}/{}", variant, problem.batch, problem.sequence, problem.heads,
-                                   problem.head_dim, name_of(problem.dtype), name_of(state));
+    std::string name = fmt::format("{}/{}/{}/{}", variant, problem.text('/'), name_of(problem.dtype), name_of(state));
     for (const auto& [parameter, value] : non_standard) {
         name += fmt::format("/{}:{}", parameter, value);
     }
     return name;
+}
+
+std::string head_text(const Problem& problem, const WrongElement& wrong) {
+    if (problem.key_heads == 0) {
+        return fmt::format("h={}", wrong.head);
+    }
+    return wrong.head < problem.heads ? fmt::format("query head {}", wrong.head)
+                                      : fmt::format("key head {}", wrong.head - problem.heads);
 }
 
 Counter counter_of(const Measurement& measurement, std::string_view name) {

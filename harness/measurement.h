@@ -74,12 +74,15 @@ struct Counts {
 // Where a result is wrong.
 struct WrongElement {
     std::int64_t batch = 0;
-    std::int64_t position = 0;
-    std::int64_t head = 0;
+    std::int64_t position = 0;  // of the token in its sequence, whatever its position id is
+    std::int64_t head = 0;      // the query heads, then the key heads
     std::int64_t column = 0;
     double got = 0;
     double expected = 0;
 };
+
+// "h=3"; where there are key heads too, "query head 3" or "key head 0".
+std::string head_text(const Problem& problem, const WrongElement& wrong);
 
 // The comparison of a whole output with the reference in double (reference.h has the bounds).
 struct Verification {
@@ -122,7 +125,7 @@ struct Measurement {
     bool ran() const { return refused.empty() && not_run.empty(); }
     bool right() const { return ran() && verification.correct; }
 
-    // <variant>/<BxSxHxD>/<dtype>/<state>, then /<parameter>:<value> for each that is not the standard.
+    // <variant>/<Problem::text('/')>/<dtype>/<state>, then /<parameter>:<value> for each that is not the standard.
     std::string name() const;
 };
 

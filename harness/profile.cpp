@@ -66,8 +66,7 @@ std::optional<double> relative_spread(std::vector<double> samples) {
 
 std::string ceiling_key(const Measurement& measurement) {
     const Problem& p = measurement.problem;
-    return fmt::format("{}x{}x{}x{}/{}/{}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype),
-                       name_of(measurement.state));
+    return fmt::format("{}/{}/{}", p.text('/'), name_of(p.dtype), name_of(measurement.state));
 }
 
 CopyFractions::CopyFractions(const std::vector<Measurement>& measurements) {
@@ -112,9 +111,9 @@ std::string error_of(const Measurement& measurement) {
                            v.error_norm);
     }
     const WrongElement& e = *v.first_wrong;
-    return fmt::format("wrong result: {} of {} elements, the first at b={} s={} h={} d={}: got {}, expected {}",
-                       v.wrong_elements, measurement.problem.elements(), e.batch, e.position, e.head, e.column, e.got,
-                       e.expected);
+    return fmt::format("wrong result: {} of {} elements, the first at b={} s={} {} d={}: got {}, expected {}",
+                       v.wrong_elements, measurement.problem.elements(), e.batch, e.position,
+                       head_text(measurement.problem, e), e.column, e.got, e.expected);
 }
 
 }  // namespace qkprof

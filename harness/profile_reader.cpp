@@ -1,8 +1,9 @@
 // Reads a profile back. What it reads may be damaged, foreign or made up: every field is checked, and what is wrong is
 // said with its place.
 #include "error.h"
+#include "json_object.h"
+#include "problem_json.h"
 #include "profile.h"
-#include "shapes.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,126 +12,15 @@
 #include <array>
 #include <cmath>
 #include <fstream>
-#include <limits>
-#include <optional>
 #include <set>
 
 namespace qkprof {
 namespace {
 
 using Json = nlohmann::json;
+using Object = JsonObject;
 
 constexpr std::uintmax_t largest_file = std::uintmax_t{1} << 30U;
-
-// An object of the file, with the words that say where it stands.
-class Object {
-  public:
-    Object(const Json& json, std::string place) : json_(json), place_(std::move(place)) {
-        if (!json.is_object()) {
-            throw InputError(place_ + " is not a JSON object.");
-        }
-    }
-
-    const Json& json() const { return json_; }
-    bool has(const char* key) const { return json_.contains(key); }
-    InputError error(const char* key, const char* what) const {
-        return InputError(fmt::format("{}: '{}' is {}.", place_, key, what));
-    }
-
-    const Json& at(const char* key) const {
-        const auto found = json_.find(key);
-        if (found == json_.end()) {
-            throw error(key, "missing");
-        }
-        return *found;
-    }
-    std::string text(const char* key) const {
-        if (!at(key).is_string()) {
-            throw error(key, "not text");
-        }
-        return at(key).get<std::string>();
-    }
-    std::string text_or_empty(const char* key) const { return has(key) ? text(key) : std::string(); }
-    bool flag(const char* key) const {
-        if (!at(key).is_boolean()) {
-            throw error(key, "neither true nor false");
-        }
-        return at(key).get<bool>();
-    }
-    double number(const char* key) const {
-        if (!at(key).is_number()) {
-            throw error(key, "not a number");
-        }
-        return at(key).get<double>();
-    }
-    // null stands for a value that is not finite.
-    double number_or_nan(const char* key) const {
-        return at(key).is_null() ? std::numeric_limits<double>::quiet_NaN() : number(key);
-    }
-    template <class T>
-    T whole(const char* key) const {
-        return whole<T>(key, at(key));
-    }
-    template <class T>
-    T whole(const char* key, const Json& value) const {
-        const bool in_range = value.is_number_unsigned() ? value.get<std::uint64_t>() <=
-                                                               static_cast<std::uint64_t>(std::numeric_limits<T>::max())
-                              : value.is_number_integer() ? std::in_range<T>(value.get<std::int64_t>())
-                                                          : false;
-        if (!in_range) {
-            throw error(key, "not a whole number in its range");
-        }
-        return value.get<T>();
-    }
-    Object object(const char* key) const { return {at(key), fmt::format("{}, '{}'", place_, key)}; }
-    std::vector<Object> objects(const char* key) const {
-        if (!at(key).is_array()) {
-            throw error(key, "not a list");
-        }
-        std::vector<Object> all;
-        for (const Json& item : at(key)) {
-            all.emplace_back(item, fmt::format("{}, '{}'[{}]", place_, key, all.size()));
-        }
-        return all;
-    }
-
-  private:
-    const Json& json_;
-    std::string place_;
-};
-
-// The enumerator among `all` whose name_of is the text under `key`.
-template <class E, std::size_t N>
-E enumerator(const Object& object, const char* key, const std::array<E, N>& all) {
-    const std::string text = object.text(key);
-    for (const E value : all) {
-        if (text == name_of(value)) {
-            return value;
-        }
-    }
-    throw object.error(key, "a word that this qkprof does not know");
-}
-
-Problem read_problem(const Object& entry) {
-    const auto extent = [&](const char* key) { return entry.whole<std::int64_t>(key); };
-    const Shape shape = {extent("batch"), extent("sequence"), extent("heads"), extent("head_dim")};
-    try {
-        parse_shape(shape.text());  // its products must not overflow
-    } catch (const InputError&) {
-        throw entry.error("batch", "one of four extents that are no problem of qkprof");
-    }
-    Problem problem;
-    problem.batch = shape.batch;
-    problem.sequence = shape.sequence;
-    problem.heads = shape.heads;
-    problem.head_dim = shape.head_dim;
-    problem.dtype = enumerator(entry, "dtype", std::array{DataType::f32, DataType::bf16, DataType::f16});
-    problem.eps = static_cast<float>(entry.number("eps"));
-    problem.rotary_base = entry.number("rotary_base");
-    problem.seed = entry.whole<std::uint64_t>("seed");
-    problem.offset = entry.whole<std::int64_t>("offset");
-    return problem;
-}
 
 Verification read_verification(const Object& entry) {
     Verification v;
@@ -355,6 +245,13 @@ std::string plain(const Json::exception& error) {
     return end == std::string::npos ? text : text.substr(end + 2);
 }
 
+// Profiles of earlier versions do not name the offset.
+bool is_name_of(const std::string& name, Measurement m) {
+    const bool now = m.name() == name;
+    m.problem.offset = 0;
+    return now || m.name() == name;
+}
+
 }  // namespace
 
 Profile parse_profile(std::string_view json, const std::string& source) {
@@ -393,7 +290,7 @@ Profile parse_profile(std::string_view json, const std::string& source) {
         const auto [known, added] = index_of.try_emplace(name, profile.measurements.size());
         if (added) {
             profile.measurements.push_back(read_measurement(entry));
-            if (profile.measurements.back().name() != name) {
+            if (!is_name_of(name, profile.measurements.back())) {
                 throw entry.error("name", "not what its variant, problem, state and parameters make it");
             }
         }

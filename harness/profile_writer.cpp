@@ -1,6 +1,7 @@
 // Writes a profile as Google Benchmark's JSON.
 #include "profile.h"
 
+#include "problem_json.h"
 #include "roofline.h"
 
 #include <fmt/format.h>
@@ -100,9 +101,10 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofli
                   {"eps", shortest(p.eps)},
                   {"rotary_base", p.rotary_base},
                   {"seed", p.seed},
-                  {"offset", p.offset},
-                  {"parameters", Json::object()},
-                  {"non_standard", Json::array()}};
+                  {"offset", p.offset}};
+    add_form(entry, p);
+    entry["parameters"] = Json::object();
+    entry["non_standard"] = Json::array();
     for (const auto& [name, value] : m.parameters) {
         entry["parameters"][name] = value;
     }

@@ -77,9 +77,8 @@ class ResultsTable {
     void add_section(const std::vector<const Measurement*>& group) {
         const Problem& p = group.front()->problem;
         Section section;
-        section.heading = fmt::format("{} {}, {} compulsory{}", shape_text(p), name_of(p.dtype),
-                                      format_bytes(static_cast<double>(p.compulsory_bytes())),
-                                      p.offset != 0 ? fmt::format(", offset {}", p.offset) : "");
+        section.heading = fmt::format("{} {}, {} compulsory{}", p.shape_text(), name_of(p.dtype),
+                                      format_bytes(static_cast<double>(p.compulsory_bytes())), form_text(p));
         std::vector<std::string> seen;
         const auto once = [&](const std::string& note) {
             if (std::find(seen.begin(), seen.end(), note) == seen.end()) {
@@ -278,7 +277,7 @@ Table results_rows(const Profile& profile) {
                                  {m.variant},
                                  {name_of(m.family)},
                                  {fmt::format("{}", fmt::join(parameters, " "))},
-                                 {shape_text(m.problem)},
+                                 {m.problem.text(' ')},
                                  {name_of(m.problem.dtype)},
                                  {name_of(m.state)},
                                  {status},

@@ -64,7 +64,10 @@ std::int64_t floor_of(const Measurement& m, Level level, std::int64_t l2_bytes) 
         case Level::l2:
             return read + written;
         case Level::dram:
-            return m.state == CacheState::cold ? read + not_held(written) : not_held(read + written);
+            // In place the same bytes are read and written: what the L2 holds of them spares both.
+            return m.state == CacheState::cold ? read + not_held(written)
+                   : m.problem.in_place        ? not_held(read) + not_held(written)
+                                               : not_held(read + written);
         case Level::shared:
             break;
     }
@@ -137,7 +140,8 @@ Roofline::Roofline(const Profile& profile)
             continue;
         }
         const auto moved = static_cast<double>(2 * m.problem.tensor_bytes());
-        if (m.state == CacheState::cold && moved >= streaming_multiple * l2_bytes) {
+        const double touched = m.problem.in_place ? moved / 2 : moved;
+        if (m.state == CacheState::cold && touched >= streaming_multiple * l2_bytes) {
             raise(dram_, m, Level::dram);
         }
         if (m.state == CacheState::warm && moved >= least_resident_part * l2_bytes && stays_in_l2(m)) {

@@ -216,9 +216,7 @@ class ProblemRun {
 
 }  // namespace
 
-std::string text_of(const Problem& p) {
-    return fmt::format("{}x{}x{}x{} {}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype));
-}
+std::string text_of(const Problem& problem) { return fmt::format("{} {}", problem.text(' '), name_of(problem.dtype)); }
 
 Request request_of(const Candidate& candidate, const Problem& problem, const Device& device) {
     return {.problem = problem, .parameters = candidate.parameters, .limits = device.info().limits};

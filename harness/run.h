@@ -26,7 +26,7 @@ struct Observer {
     std::function<bool()> interrupted;                 // asked between steps; true ends the run
 };
 
-// "8x1024x16x128 f32"
+// "8x1024x16x128 f32", "1x64x32+8x128 packed in-place bf16"
 std::string text_of(const Problem& problem);
 
 Request request_of(const Candidate& candidate, const Problem& problem, const Device& device);

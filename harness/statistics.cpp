@@ -25,21 +25,23 @@ struct Ranked {
         }
     }
 
-    // Of the drawn samples; as profile.h's median().
+    // Of the drawn samples; as profile.h's median(). `counts` is all zero before and after.
     double median(const std::vector<std::uint32_t>& drawn, std::vector<std::uint32_t>& counts) const {
-        const std::size_t n = sorted.size();
-        counts.assign(n, 0);
         for (const std::uint32_t i : drawn) {
             ++counts[place[i]];
         }
-        const auto at = [&](std::size_t rank) {  // of the drawn ones in order
-            std::size_t i = 0;
-            for (std::size_t passed = counts[0]; passed <= rank; passed += counts[i]) {
-                ++i;
-            }
-            return sorted[i];
-        };
-        return n % 2 == 1 ? at(n / 2) : (at(n / 2 - 1) + at(n / 2)) / 2;
+        const std::size_t n = sorted.size();
+        std::size_t lower = 0;  // of the drawn ones in order, the middle one or the first of the middle two
+        std::size_t passed = counts[0];
+        for (; passed <= (n - 1) / 2; passed += counts[lower]) {
+            ++lower;
+        }
+        std::size_t upper = lower;
+        for (; passed <= n / 2; passed += counts[upper]) {
+            ++upper;
+        }
+        std::fill_n(counts.begin(), n, 0U);
+        return lower == upper ? sorted[lower] : (sorted[lower] + sorted[upper]) / 2;
     }
 };
 
@@ -59,13 +61,15 @@ double quantile(const std::vector<double>& sorted, double fraction) {
 std::vector<double> bootstrap(const std::vector<Together>& groups, const Statistic& statistic, std::size_t resamples) {
     std::vector<std::vector<Ranked>> ranked;
     std::size_t things = 0;
+    std::size_t most = 0;
     for (const Together& group : groups) {
         ranked.emplace_back(group.by_thing.begin(), group.by_thing.end());
         things += group.by_thing.size();
+        most = std::max(most, group.by_thing.front().size());
     }
     std::mt19937 generator(20260);  // any number, but always the same
     std::vector<std::uint32_t> drawn;
-    std::vector<std::uint32_t> counts;
+    std::vector<std::uint32_t> counts(most);
     std::vector<double> medians(things);
     std::vector<double> values;
     values.reserve(resamples);

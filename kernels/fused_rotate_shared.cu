@@ -86,6 +86,39 @@ std::int64_t shared_bytes(const Request& request) {
     return request.parameter("threads") / 32 * request.problem.gamma_bytes();
 }
 
+// The accesses that take a warp through a row: pieces of `size` elements, one of each half a lane pair, as far apart as
+// chunks are.
+template <class C, int D>
+std::vector<Instruction> pieces_of(int size) {
+    std::vector<Instruction> instructions;
+    for (int i = 0; i < C::count * C::size; i += size) {
+        Instruction pieces;
+        for (int lane = 0; lane < 2 * C::half; ++lane) {
+            const int chunk = (i / C::size * C::half + lane % C::half) * C::size;
+            pieces.push_back({lane / C::half * (D / 2) + chunk + i % C::size, size});
+        }
+        instructions.push_back(std::move(pieces));
+    }
+    return instructions;
+}
+
+Declaration declare(const Request& request) {
+    const Problem& p = request.problem;
+    Declaration declared{.launches = p.rows() > 0 ? 1 : 0,
+                         .load_bytes = 0,
+                         .store_bytes = 0,
+                         .shared_bytes = p.rows() > 0 ? shared_bytes(request) : 0};
+    for_compiled(p, [&]<class T, int D>(Compiled<T, D>) {
+        using C = Halves<T, D>;
+        const std::int64_t tensor = tensor_bytes_requested(p, pieces_of<C, D>(C::size));
+        // A warp asks for gamma, and for one row of both tables, as many bytes again: either half by the same entries.
+        const auto parts = pieces_of<C, D>(C::part);
+        declared.load_bytes = tensor + 2 * p.rows() * requested_bytes(parts, 0, bytes_of(p.gamma_dtype));
+        declared.store_bytes = tensor;
+    });
+    return declared;
+}
+
 const Registration registration(
     this_backend, {.name = "fused_rotate_shared",
                    .family = Family::shared_memory,
@@ -97,27 +130,7 @@ const Registration registration(
                            return first_reason({refuse_head_dim(request.problem), refuse_alignment(request.problem, 16),
                                                 refuse_shared_bytes(request, shared_bytes(request))});
                        },
-                   .declare =
-                       [](const Request& request) {
-                           const Problem& p = request.problem;
-                           Declaration declared{.launches = p.rows() > 0 ? 1 : 0,
-                                                .load_bytes = 0,
-                                                .store_bytes = 0,
-                                                .shared_bytes = p.rows() > 0 ? shared_bytes(request) : 0};
-                           for_compiled(p, [&](auto compiled) {
-                               using C = Halves<typename decltype(compiled)::type, decltype(compiled)::head_dim>;
-                               // With one chunk a lane a warp's access is the whole row, otherwise a piece of either
-                               // half.
-                               const std::int64_t pieces = C::count == 1 ? 1 : 2 * C::count;
-                               const std::int64_t tensor = piecewise_bytes(p, p.rows() * pieces);
-                               // A warp asks for gamma and one row of both tables; where a chunk is two parts, each
-                               // part's access touches every sector.
-                               const std::int64_t accesses = C::size / C::part;
-                               declared.load_bytes = tensor + p.rows() * 2 * p.gamma_bytes() * accesses;
-                               declared.store_bytes = tensor;
-                           });
-                           return declared;
-                       },
+                   .declare = declare,
                    .scratch_bytes = {},
                    .persisting_bytes = {},
                    .run =

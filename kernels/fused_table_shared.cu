@@ -60,15 +60,15 @@ QK_DEVICE void stage_positions(const Arguments& a, unsigned first_position, unsi
     }
 }
 
-// Numbers that a lane stages at a time in the other forms.
-template <class P>
-constexpr int staged_at_once = P::size < 4 ? 1 : 4;
+// Numbers that a lane stages at a time in the other forms: at most 16 bytes, and no more than a vector turns by, since
+// that divides the rows of the tables.
+constexpr int staged_at_once(Form form, int size) { return std::min(form == Form::interleaved ? size / 2 : size, 4); }
 
 // A warp stages `count` numbers of a gamma or a table, from number `first` on.
 template <class P>
 QK_DEVICE void stage_row(const void* numbers, bool narrow, std::size_t first, unsigned count, float offset,
                          unsigned to) {
-    constexpr int n = staged_at_once<P>;
+    constexpr int n = staged_at_once(P::form, P::size);
     for (unsigned i = lane() * n; i < count; i += 32 * n) {
         float values[n];
         load_numbers<typename P::type, n, Cache::read_only>(numbers, narrow, first + i, values);
@@ -220,7 +220,7 @@ std::int64_t staged_bytes(const Request& request) {
         return (blocks + positions_touched(p, rows)) * p.gamma_bytes();
     }
     // A warp stages a row in accesses of neighbouring numbers.
-    const std::int64_t at_once = 32 * (layout_of(p).size < 4 ? 1 : 4);
+    const std::int64_t at_once = 32 * staged_at_once(form_of(p), layout_of(p).size);
     const auto pieces = [&](std::int64_t count) {
         std::vector<Instruction> instructions;
         for (std::int64_t first = 0; first < count; first += at_once) {

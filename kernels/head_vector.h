@@ -259,14 +259,4 @@ inline std::string first_reason(std::initializer_list<std::string> reasons) {
     return {};
 }
 
-// How many bytes after a sector's boundary q and out begin.
-inline std::int64_t begin_in_sector(const Problem& problem) { return problem.offset * problem.element_bytes() % 32; }
-
-// Bytes, in whole sectors, of all of q or out taken in `pieces` contiguous pieces that are multiples of a sector: one
-// that begins inside a sector reaches into one more.
-inline std::int64_t piecewise_bytes(const Problem& problem, std::int64_t pieces) {
-    constexpr std::int64_t sector = 32;
-    return problem.tensor_bytes() + (problem.alignment() < sector ? pieces * sector : 0);
-}
-
 }  // namespace qkprof::inline QK_BUILD

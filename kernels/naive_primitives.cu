@@ -217,17 +217,20 @@ class Primitives {
 
 Declaration declare(const Request& request) {
     const Problem& p = request.problem;
-    const std::int64_t half_bytes = p.head_dim / 2 * p.element_bytes();
-    const std::int64_t begin = begin_in_sector(p);
-    const std::int64_t q = scalar_pass_bytes(whole_rows(p, begin));
-    const std::int64_t whole = scalar_pass_bytes(whole_rows(p, 0));  // an intermediate of q's size
-    const std::int64_t half = scalar_pass_bytes({p.rows(), p.head_dim / 2, p.head_dim / 2, p.element_bytes()});
-    const std::int64_t lo = scalar_pass_bytes(half_rows(p, 0));
-    const std::int64_t hi = scalar_pass_bytes(half_rows(p, half_bytes));
-    const std::int64_t out =
-        scalar_pass_bytes(half_rows(p, begin)) + scalar_pass_bytes(half_rows(p, begin + half_bytes));
-    const std::int64_t numbers = divide_up(p.rows() * 4, 32) * 32;  // a thread a row
-    const std::int64_t scales = p.rows() * 32;                      // a warp a row
+    const std::int64_t columns = p.head_dim / 2;
+    const auto all = scalar_pass(0, p.head_dim);
+    const auto lower = scalar_pass(0, columns);
+    const auto upper = scalar_pass(columns, columns);
+    Problem halves = p;  // an intermediate of half of q's size
+    halves.head_dim = columns;
+    const std::int64_t q = tensor_bytes_requested(p, all);
+    const std::int64_t whole = dense_bytes_requested(p, all);  // an intermediate of q's size
+    const std::int64_t half = dense_bytes_requested(halves, lower);
+    const std::int64_t lo = dense_bytes_requested(p, lower);
+    const std::int64_t hi = dense_bytes_requested(p, upper);
+    const std::int64_t out = tensor_bytes_requested(p, lower) + tensor_bytes_requested(p, upper);
+    const std::int64_t numbers = sector_bytes(0, p.rows() * 4);  // a thread a row
+    const std::int64_t scales = p.rows() * bytes_of_sector;      // a warp a row
     return {.launches = p.rows() > 0 ? 14 : 0,
             .load_bytes = q + whole + 3 * numbers +                     // square, sum, divide, add, rsqrt
                           q + scales + whole + scalar_gamma_bytes(p) +  // scale, gamma
@@ -243,7 +246,7 @@ const Registration registration(
                    .hypothesis = "a kernel a primitive: every intermediate goes to memory, fourteen launches a call",
                    .parameters = {{"threads", "threads a block", 256, {64, 128, 256, 512}}},
                    .features = {Feature::in_place},
-                   .refuses = [](const Request& request) { return refuse_odd_head_dim(request.problem); },
+                   .refuses = [](const Request& request) { return refuse_odd_rotary(request.problem); },
                    .declare = declare,
                    .scratch_bytes = [](const Request& request) { return Scratch(request.problem).bytes(); },
                    .persisting_bytes = {},

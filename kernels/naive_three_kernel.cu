@@ -11,13 +11,13 @@
 namespace qkprof::inline QK_BUILD {
 namespace {
 
-template <class T>
+template <class T, Form F>
 QK_KERNEL void mean_square_kernel(Arguments a, float* mean_squares) {
     const unsigned row = row_of_warp();
     if (row >= a.rows) {
         return;
     }
-    const T* x = q_at<T>(a, row, a.head_dim, 0);
+    const T* x = q_at<T, F>(a, row, a.head_dim, 0);
     float sum = 0.0F;
     for (unsigned column = lane(); column < a.head_dim; column += 32) {
         const float value = to_float(load<Cache::read_only>(x + column));
@@ -29,39 +29,62 @@ QK_KERNEL void mean_square_kernel(Arguments a, float* mean_squares) {
     }
 }
 
-template <class T>
+// One number of a gamma or a table, in the row that begins with number `first`.
+template <class T, Form F>
+QK_DEVICE float number(const void* numbers, bool narrow, std::size_t first, unsigned column QK_CALLER) {
+    if constexpr (F != Form::plain && sizeof(T) < sizeof(float)) {
+        if (narrow) {
+            return to_float(load<Cache::read_only>(static_cast<const T*>(numbers) + first + column QK_FROM_CALLER));
+        }
+    }
+    return load<Cache::read_only>(static_cast<const float*>(numbers) + first + column QK_FROM_CALLER);
+}
+
+template <class T, Form F>
+QK_DEVICE float weight(const Arguments& a, unsigned row, unsigned column) {
+    const float gamma = number<T, F>(gamma_of<F>(a, row), a.narrow_gamma, 0, column);
+    return F == Form::plain ? gamma : a.gamma_offset + gamma;
+}
+
+template <class T, Form F>
 QK_KERNEL void normalise_kernel(Arguments a, const float* mean_squares, T* normalised) {
     const unsigned row = row_of_warp();
     if (row >= a.rows) {
         return;
     }
-    const T* x = q_at<T>(a, row, a.head_dim, 0);
+    const T* x = q_at<T, F>(a, row, a.head_dim, 0);
     T* y = normalised + static_cast<std::size_t>(row) * a.head_dim;
     const float scale = reciprocal_square_root(load<Cache::read_only>(mean_squares + row) + a.eps);
     for (unsigned column = lane(); column < a.head_dim; column += 32) {
         const float value = to_float(load<Cache::read_only>(x + column));
-        store(y + column,
-              from_float<T>(value * scale * load<Cache::read_only>(static_cast<const float*>(a.gamma_q) + column)));
+        store(y + column, from_float<T>(value * scale * weight<T, F>(a, row, column)));
     }
 }
 
-template <class T>
+template <class T, Form F>
 QK_KERNEL void rotate_kernel(Arguments a, const T* normalised) {
     const unsigned row = row_of_warp();
     if (row >= a.rows) {
         return;
     }
-    const unsigned half = a.head_dim / 2;
+    const unsigned half = (F == Form::plain ? a.head_dim : a.rotary_dim) / 2;  // of what rotates
     const T* y = normalised + static_cast<std::size_t>(row) * a.head_dim;
-    T* out = out_at<T>(a, row, a.head_dim, 0);
-    const std::size_t entry = static_cast<std::size_t>(position_of(a, row)) * half;
-    for (unsigned column = lane(); column < half; column += 32) {
-        float lo = to_float(load<Cache::read_only>(y + column));
-        float hi = to_float(load<Cache::read_only>(y + column + half));
-        rotate(lo, hi, load<Cache::read_only>(static_cast<const float*>(a.cos) + entry + column),
-               load<Cache::read_only>(static_cast<const float*>(a.sin) + entry + column));
-        store(out + column, from_float<T>(lo));
-        store(out + column + half, from_float<T>(hi));
+    T* out = out_at<T, F>(a, row, a.head_dim, 0);
+    const std::size_t entry = static_cast<std::size_t>(position_of<F>(a, row)) * half;
+    const unsigned apart = F == Form::interleaved ? 1 : half;  // partners
+    for (unsigned pair = lane(); pair < half; pair += 32) {
+        const unsigned lower = F == Form::interleaved ? 2 * pair : pair;
+        float lo = to_float(load<Cache::read_only>(y + lower));
+        float hi = to_float(load<Cache::read_only>(y + lower + apart));
+        rotate(lo, hi, number<T, F>(a.cos, a.narrow_tables, entry, pair),
+               number<T, F>(a.sin, a.narrow_tables, entry, pair));
+        store(out + lower, from_float<T>(lo));
+        store(out + lower + apart, from_float<T>(hi));
+    }
+    if constexpr (F != Form::plain) {
+        for (unsigned column = a.rotary_dim + lane(); column < a.head_dim; column += 32) {
+            store(out + column, load<Cache::read_only>(y + column));
+        }
     }
 }
 
@@ -73,20 +96,28 @@ std::int64_t scratch_bytes(const Request& request) {
     return mean_squares_offset(p) + p.rows() * 4;
 }
 
+// What the rotation reads of a row and writes.
+std::vector<Instruction> rotation_of(const Problem& p) {
+    const bool interleaved = p.pairing == Pairing::interleaved;
+    const std::int64_t half = p.rotary() / 2;
+    const std::int64_t step = interleaved ? 2 : 1;
+    std::vector<Instruction> instructions = scalar_pass(0, half, step);
+    for (const auto& pass :
+         {scalar_pass(interleaved ? 1 : half, half, step), scalar_pass(p.rotary(), p.head_dim - p.rotary())}) {
+        instructions.insert(instructions.end(), pass.begin(), pass.end());
+    }
+    return instructions;
+}
+
 Declaration declare(const Request& request) {
     const Problem& p = request.problem;
-    const std::int64_t half = p.head_dim / 2;
-    const std::int64_t begin = begin_in_sector(p);
-    const std::int64_t tensor = scalar_pass_bytes(whole_rows(p, begin));
-    const std::int64_t normalised = scalar_pass_bytes(whole_rows(p, 0));
-    const auto halves = [&](std::int64_t first) {
-        return scalar_pass_bytes(half_rows(p, first)) +
-               scalar_pass_bytes(half_rows(p, first + half * p.element_bytes()));
-    };
-    const std::int64_t sector = 32;  // a warp's mean square
+    const auto whole = scalar_pass(0, p.head_dim);
+    const auto rotation = rotation_of(p);
+    const std::int64_t mean_squares = p.rows() * bytes_of_sector;  // a warp's
     return {.launches = p.rows() > 0 ? 3 : 0,
-            .load_bytes = 2 * tensor + p.rows() * sector + scalar_gamma_bytes(p) + halves(0) + scalar_table_bytes(p),
-            .store_bytes = p.rows() * sector + normalised + halves(begin),
+            .load_bytes = 2 * tensor_bytes_requested(p, whole) + mean_squares + scalar_gamma_bytes(p) +
+                          dense_bytes_requested(p, rotation) + scalar_table_bytes(p),
+            .store_bytes = mean_squares + dense_bytes_requested(p, whole) + tensor_bytes_requested(p, rotation),
             .shared_bytes = 0};
 }
 
@@ -96,7 +127,8 @@ const Registration registration(
      .family = Family::naive,
      .hypothesis = "mean square, normalise, rotate: q moves five times instead of two, and takes as much longer",
      .parameters = {{"threads", "threads a block", 256, {64, 128, 256, 512}}},
-     .refuses = [](const Request& request) { return refuse_odd_head_dim(request.problem); },
+     .features = {std::begin(all_features), std::end(all_features)},
+     .refuses = [](const Request& request) { return refuse_odd_rotary(request.problem); },
      .declare = declare,
      .scratch_bytes = scratch_bytes,
      .persisting_bytes = {},
@@ -108,16 +140,18 @@ const Registration registration(
              const Arguments a = arguments_of(call);
              auto* scratch = static_cast<std::byte*>(call.buffers.scratch);
              auto* mean_squares = reinterpret_cast<float*>(scratch + mean_squares_offset(p));
-             for_type(p.dtype, [&](auto type) {
-                 using T = decltype(type);
+             const auto config = [&](const char* kernel) {
+                 return LaunchConfig{.kernel = kernel, .blocks = blocks, .threads = threads};
+             };
+             for_type(p.dtype, [&]<class T>(T) {
                  auto* normalised = reinterpret_cast<T*>(scratch);
-                 launch(call.stream,
-                        {.kernel = "naive_three_kernel, mean square", .blocks = blocks, .threads = threads},
-                        mean_square_kernel<T>, a, mean_squares);
-                 launch(call.stream, {.kernel = "naive_three_kernel, normalise", .blocks = blocks, .threads = threads},
-                        normalise_kernel<T>, a, mean_squares, normalised);
-                 launch(call.stream, {.kernel = "naive_three_kernel, rotate", .blocks = blocks, .threads = threads},
-                        rotate_kernel<T>, a, normalised);
+                 for_form(p, [&](auto form) {
+                     launch(call.stream, config("naive_three_kernel, mean square"), mean_square_kernel<T, form()>, a,
+                            mean_squares);
+                     launch(call.stream, config("naive_three_kernel, normalise"), normalise_kernel<T, form()>, a,
+                            mean_squares, normalised);
+                     launch(call.stream, config("naive_three_kernel, rotate"), rotate_kernel<T, form()>, a, normalised);
+                 });
              });
          }});
 

@@ -106,12 +106,14 @@ struct Paired {
 
     // Zeros for a row past the last, and in an idle lane.
     template <Cache Hint>
-    static QK_DEVICE Head load_head(const Arguments& a, unsigned row) {
+    static QK_DEVICE Head load_head(const Arguments& a, unsigned row QK_CALLER) {
         Head head = {};
         if (row < a.rows) {
             for (int c = 0; c < count && holds(c); ++c) {
-                head.lo[c] = load<Hint>(reinterpret_cast<const Words*>(q_at<T, F>(a, row, D, lower(a, c))));
-                head.hi[c] = load<Hint>(reinterpret_cast<const Words*>(q_at<T, F>(a, row, D, upper(a, c))));
+                const T* lo = q_at<T, F>(a, row, D, lower(a, c));
+                const T* hi = q_at<T, F>(a, row, D, upper(a, c));
+                head.lo[c] = load<Hint>(reinterpret_cast<const Words*>(lo) QK_FROM_CALLER);
+                head.hi[c] = load<Hint>(reinterpret_cast<const Words*>(hi) QK_FROM_CALLER);
             }
         }
         return head;

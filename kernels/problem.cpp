@@ -9,8 +9,6 @@
 namespace qkprof {
 namespace {
 
-constexpr std::int64_t tokens_a_repeated_position = 4;
-
 // A step that is coprime to n and near to n / golden ratio: its multiples modulo n meet every number once, and
 // neighbours land far from one another.
 std::int64_t scattering_step(std::int64_t n) {

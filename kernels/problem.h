@@ -43,6 +43,8 @@ constexpr int bytes_of(PositionType type) {
 enum class PositionOrder : std::uint8_t { ordered, reversed, scattered, repeated, listed };
 const char* name_of(PositionOrder order);
 
+inline constexpr std::int64_t tokens_a_repeated_position = 4;
+
 struct Positions {
     PositionType type = PositionType::implicit;
     PositionOrder order = PositionOrder::ordered;

@@ -1,6 +1,7 @@
 #include "requested.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace qkprof {
 namespace {
@@ -44,16 +45,62 @@ std::int64_t rows_alike(const Problem& p, std::int64_t row) {
     return (head < p.heads ? p.heads : p.all_heads()) - head;
 }
 
-// The distinct positions of an access's tokens.
-void collect_positions(const Problem& p, const Access& access, std::vector<std::int64_t>& positions) {
-    const std::int64_t first = access.first / p.all_heads();
-    const std::int64_t last = (access.first + access.rows - 1) / p.all_heads();
-    positions.clear();
+// The distinct positions of tokens `first` to `last`.
+std::vector<std::int64_t> positions_of(const Problem& p, std::int64_t first, std::int64_t last) {
+    std::vector<std::int64_t> positions;
     for (std::int64_t token = first; token <= last; ++token) {
         positions.push_back(p.position_of(token));
     }
     std::sort(positions.begin(), positions.end());
     positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+    return positions;
+}
+
+// How many they are. But for a list, no position comes again before each has been there.
+std::int64_t count_positions(const Problem& p, std::int64_t first, std::int64_t last) {
+    switch (p.positions.order) {
+        case PositionOrder::ordered:
+            return std::min(last - first + 1, p.sequence);
+        case PositionOrder::repeated:
+            return std::min(last / tokens_a_repeated_position - first / tokens_a_repeated_position + 1,
+                            p.table_positions());
+        case PositionOrder::listed:
+            return static_cast<std::int64_t>(positions_of(p, first, last).size());
+        default:
+            return std::min(last - first + 1, p.table_positions());
+    }
+}
+
+bool table_rows_are_whole_sectors(const Problem& p) { return p.table_row_bytes() % bytes_of_sector == 0; }
+
+// Tokens that share a sector of the ids.
+std::int64_t tokens_a_sector(const Problem& p) {
+    return p.positions.type == PositionType::implicit ? 1 : bytes_of_sector / bytes_of(p.positions.type);
+}
+
+// Tokens over which positions go on evenly, so that it repeats itself how their rows lie in sectors; then they begin
+// anew. 0: nowhere.
+std::int64_t even_tokens(const Problem& p) {
+    switch (p.positions.order) {
+        case PositionOrder::listed:
+            return 0;
+        case PositionOrder::ordered:
+            return table_rows_are_whole_sectors(p) ? p.tokens() : p.sequence;
+        case PositionOrder::reversed:
+            return table_rows_are_whole_sectors(p) ? p.tokens() : p.table_positions();
+        case PositionOrder::repeated:
+            return table_rows_are_whole_sectors(p) ? p.tokens() : p.table_positions() * tokens_a_repeated_position;
+        case PositionOrder::scattered:
+            break;
+    }
+    return table_rows_are_whole_sectors(p) ? p.tokens() : 0;
+}
+
+// Tokens after which it repeats itself.
+std::int64_t period_tokens(const Problem& p) {
+    const std::int64_t positions = bytes_of_sector / std::gcd(bytes_of_sector, p.table_row_bytes());
+    const bool repeated = p.positions.order == PositionOrder::repeated;
+    return std::max(tokens_a_sector(p), positions * (repeated ? tokens_a_repeated_position : 1));  // powers of two
 }
 
 }  // namespace
@@ -92,16 +139,32 @@ std::int64_t tensor_bytes_requested(const Problem& problem, std::span<const Inst
 }
 
 void for_each_access(const Problem& p, std::int64_t rows_per_access, const std::function<void(const Access&)>& f) {
-    const std::int64_t sequence_rows = p.sequence * p.all_heads();
-    const bool batch_alike =
-        p.positions.type == PositionType::implicit && sequence_rows > 0 && sequence_rows % rows_per_access == 0;
-    const std::int64_t rows = batch_alike && p.batch > 0 ? sequence_rows : p.rows();
-    const std::int64_t repeats = batch_alike ? p.batch : 1;
-    for (std::int64_t row = 0; row < rows && repeats > 0;) {
-        const std::int64_t times = rows_alike(p, row) / rows_per_access;
-        const std::int64_t count = std::min(rows_per_access, rows - row);
-        f({row, count, std::max<std::int64_t>(times, 1) * repeats});
-        row += times > 0 ? times * rows_per_access : count;
+    if (p.rows() == 0) {
+        return;
+    }
+    const auto one_by_one = [&](std::int64_t begin, std::int64_t end, std::int64_t repeats) {
+        for (std::int64_t row = begin; row < end;) {
+            const std::int64_t times = rows_alike(p, row) / rows_per_access;
+            const std::int64_t count = std::min(rows_per_access, end - row);
+            f({row, count, std::max<std::int64_t>(times, 1) * repeats});
+            row += times > 0 ? times * rows_per_access : count;
+        }
+    };
+    const std::int64_t period = std::lcm(period_tokens(p) * p.all_heads(), rows_per_access);
+    const auto evenly = [&](std::int64_t begin, std::int64_t end, std::int64_t repeats) {
+        const std::int64_t periods = (end - begin) / period;
+        one_by_one(begin, periods > 0 ? begin + period : begin, periods * repeats);
+        one_by_one(begin + periods * period, end, repeats);
+    };
+    const std::int64_t tokens = even_tokens(p);
+    const std::int64_t rows = tokens * p.all_heads();
+    if (p.tokens() <= tokens) {
+        evenly(0, p.rows(), 1);
+    } else if (tokens > 0 && rows % rows_per_access == 0 && tokens % tokens_a_sector(p) == 0) {
+        evenly(0, rows, p.rows() / rows);
+        evenly(p.rows() / rows * rows, p.rows(), 1);
+    } else {
+        one_by_one(0, p.rows(), 1);
     }
 }
 
@@ -120,7 +183,7 @@ bool of_one_token(const Problem& p, const Access& access) {
 TableRequests::TableRequests(const Problem& problem, std::vector<Instruction> instructions)
     : problem_(problem),
       instructions_(std::move(instructions)),
-      whole_sectors_(problem.table_row_bytes() % bytes_of_sector == 0) {}
+      whole_sectors_(table_rows_are_whole_sectors(problem)) {}
 
 std::int64_t TableRequests::bytes_of(std::span<const std::int64_t> positions) const {
     const std::int64_t entry_bytes = qkprof::bytes_of(problem_.table_dtype);
@@ -154,12 +217,11 @@ std::int64_t TableRequests::bytes(const Access& access) {
     const std::int64_t last = (access.first + access.rows - 1) / problem_.all_heads();
     const std::int64_t id_bytes = qkprof::bytes_of(problem_.positions.type);
     const std::int64_t ids = id_bytes == 0 ? 0 : sector_bytes(first * id_bytes, (last - first + 1) * id_bytes);
-    if (first == last) {
-        return ids + position_bytes(problem_.position_of(first));
+    if (whole_sectors_) {
+        return ids + count_positions(problem_, first, last) * position_bytes(0);
     }
-    collect_positions(problem_, access, positions_);
-    return ids + (whole_sectors_ ? static_cast<std::int64_t>(positions_.size()) * position_bytes(positions_.front())
-                                 : bytes_of(positions_));
+    return ids + (first == last ? position_bytes(problem_.position_of(first))
+                                : bytes_of(positions_of(problem_, first, last)));
 }
 
 std::int64_t TableRequests::bytes(std::int64_t rows_per_access) {
@@ -178,11 +240,11 @@ std::int64_t gamma_bytes_requested(const Problem& problem, std::span<const Instr
 }
 
 std::int64_t positions_touched(const Problem& problem, std::int64_t rows_per_access) {
-    std::vector<std::int64_t> positions;
+    const std::int64_t heads = problem.all_heads();
     std::int64_t sum = 0;
     for_each_access(problem, rows_per_access, [&](const Access& access) {
-        collect_positions(problem, access, positions);
-        sum += access.times * static_cast<std::int64_t>(positions.size());
+        const std::int64_t last = access.first + access.rows - 1;
+        sum += access.times * count_positions(problem, access.first / heads, last / heads);
     });
     return sum;
 }

@@ -39,16 +39,17 @@ std::array<std::int64_t, bytes_of_sector> rows_by_begin(const Problem& problem);
 // One pass over all head vectors, where no access asks two head vectors for the same sector.
 std::int64_t tensor_bytes_requested(const Problem& problem, std::span<const Instruction> instructions);
 
-// Warp-wide accesses that serve so many rows, from `first` on: `times` of them, one after the other, when all their
-// rows are of one token, and all query or all key heads.
+// Warp-wide accesses that serve so many rows, from `first` on, and `times - 1` more that are alike: they serve as many
+// tokens' query and key heads and ask for as many sectors, of the tables and of the ids too.
 struct Access {
     std::int64_t first = 0;
     std::int64_t rows = 0;
     std::int64_t times = 0;
 };
 
-// Calls f for all accesses of a kernel whose warps serve `rows_per_access` consecutive rows each, with those of equal
-// members of the batch taken together.
+// Calls f for all accesses of a kernel whose warps serve `rows_per_access` consecutive rows each, with those that are
+// alike taken together: few calls, but where a list says the positions, or where neighbouring rows of a table share
+// sectors and positions are out of order.
 void for_each_access(const Problem& problem, std::int64_t rows_per_access, const std::function<void(const Access&)>& f);
 
 // How many gammas the access needs: that of q, that of k or both.
@@ -75,7 +76,6 @@ class TableRequests {
     std::vector<Instruction> instructions_;
     bool whole_sectors_;                                    // every row of the tables begins and ends with a sector
     std::array<std::int64_t, bytes_of_sector> known_ = {};  // of one position, by where its row begins; 0: not yet
-    std::vector<std::int64_t> positions_;                   // room for those of one access
 };
 
 // Gamma, for all accesses.

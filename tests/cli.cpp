@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 namespace qkprof {
@@ -65,6 +66,7 @@ TEST_F(Cli, BadInputIsOneSentence) {
     expect_refused(run + "--rotary-base 0", "--rotary-base '0'");
     expect_refused(run + "--offset -1", "out of range");
     expect_refused(run + "--emulated-l2 big", "is not a size");
+    expect_refused("list models --format yaml", "There is no format 'yaml'.");
     expect_refused(run + "--emulated-l2 1", "is not between 64K and 1G");
     expect_refused(run + "--eps 1e39", "is over 1000");
     expect_refused(run + "--benchmark_filter=copy", "the emulated device has no clock");
@@ -76,6 +78,127 @@ TEST_F(Cli, BadInputIsOneSentence) {
     expect_refused(run + "extra", "'extra' is not expected");
     expect_refused("run --device emulated --out no/such/folder/x.json", "cannot be written");
     expect_refused("run --device emulated --out .", "it is a folder");
+}
+
+TEST_F(Cli, AWrongWordAboutTheProblemIsOneSentence) {
+    const std::string run = "run --device emulated --out x.json --shapes 1x6x2x64 ";
+    expect_refused(run + "--layout striped", "--layout: there is no 'striped'; there are separate and packed.");
+    expect_refused(run + "--row-padding -1", "--row-padding -1 is out of range");
+    expect_refused(run + "--row-padding few", "--row-padding 'few' is not a whole number");
+    expect_refused(run + "--pairing thirds", "there is no 'thirds'; there are half-split and interleaved.");
+    expect_refused(run + "--rotary-dim 0", "--rotary-dim 0 is out of range");
+    expect_refused(run + "--rotary-dim 33", "'1x6x2x64 rotary:33 f32' cannot be run: the rotary dim is 33");
+    expect_refused(run + "--rotary-dim 66", "at most the head_dim, 64");
+    expect_refused(run + "--positions int16", "there is no 'int16'; there are implicit, int32 and int64.");
+    expect_refused(run + "--positions int32:sorted",
+                   "no order 'sorted'; there are ordered, reversed, scattered, repeated");
+    expect_refused(run + "--positions int32:listed", "there is no order 'listed'");
+    expect_refused(run + "--positions implicit:reversed", "implicit positions are those in the sequence");
+    expect_refused(run + "--positions ''", "an empty value says nothing");
+    expect_refused(run + "--context 0", "--context 0 is out of range");
+    expect_refused(run + "--context 5", "the tables have 5 positions (the context) and the sequence 6.");
+    expect_refused(run + "--table-dtype f8", "there is no 'f8'; there are f32, storage (that of q), bf16 and f16.");
+    expect_refused(run + "--table-dtype bf16", "'1x6x2x64 tables:bf16 f32' cannot be run: tables and gamma are in f32");
+    expect_refused(run + "--gamma-dtype f16 --dtypes f16,bf16", "gamma:f16 bf16' cannot be run");
+    expect_refused(run + "--values big", "there are normal, zeros, largest, smallest and not-finite.");
+    expect_refused(run + "--in-plce", "Did you mean --in-place?");
+    expect_refused(run + "--eps ''", "an empty value says nothing");
+    expect_refused("run --device emulated --shapes model:qwen3-9b", "Did you mean 'model:qwen3-");
+    expect_refused("run --device emulated --shapes 1x2x3+x64", "at character 7: the number of key heads");
+    expect_refused(
+        "run --device emulated --context 40960 --shapes 1x64x32+8x128,model:qwen3-8b/decode",
+        "1x64x32+8x128 context:40960 f32 twice, with eps 1e-06 and rotary base 10000 and with 1e-06 and 1000000");
+    expect_refused("trace --device emulated --layout striped", "there is no 'striped'");
+}
+
+TEST_F(Cli, PositionsAreReadFromAFile) {
+    const fs::path file = fs::temp_directory_path() / ("qkprof-positions-" + std::to_string(getpid()));
+    const auto write = [&](const std::string& text) { std::ofstream(file) << text; };
+    const std::string run = "run --device emulated --shapes 1x6x2x64 --positions int32:@" + file.string() + " ";
+    const auto refused = [&](const std::string& text, const std::string& sentence) {
+        write(text);
+        expect_refused(run, sentence);
+    };
+    refused("", "holds no position");
+    refused(" ,\n", "holds no position");
+    refused("0 1 2\n3 four 5", ", line 2: the position 'four' is not a whole number.");
+    refused("0 1 2\n\n3 4 5.5", ", line 3: the position '5.5' is not a whole number.");
+    refused("0 1 2 3 4 99999999999999999999", ", line 1: the position 99999999999999999999 is out of range");
+    refused("0 1 2 3 4", "there are 5 position ids for 6 tokens.");
+    refused("0 1 2 3 4 6", "the position of token 5 is 6, and the tables have rows for 0 to 5");
+    refused("0 -1 2 3 4 5", "the position of token 1 is -1");
+    write(std::string(100, '0'));
+    fs::resize_file(file, (std::uintmax_t{1} << 28U) + 1);
+    expect_refused(run, "has 268435457 bytes, and at most 268435456 are read.");
+    fs::remove(file);
+    expect_refused(run, "there is no file '" + file.string());
+    expect_refused("run --device emulated --positions int32:@/tmp", "is not a file that could hold positions");
+    write("5,4\t3\r\n2, 1\n\n0\n");
+    const Result r = qkprof(run + "--variants copy --format csv");
+    EXPECT_NE(r.out.find("\ncopy/1x6x2x64/positions:int32-listed-"), std::string::npos) << r.out << r.err;
+    fs::remove(file);
+}
+
+TEST_F(Cli, AnOptionWinsOverAModelAndAModelOverTheStandard) {
+    const auto first = [&](const std::string& options) {
+        const Result r =
+            qkprof("run --device emulated --variants copy --shapes model:glm-4.5/decode --format json " + options);
+        const Profile profile = parse_profile(r.out, "stdout");
+        EXPECT_EQ(profile.measurements.size(), 8U) << r.err;
+        return profile.measurements.at(0).problem;
+    };
+    const Problem as_it_is = first("");
+    EXPECT_EQ(as_it_is.text(' '), "1x1x96+8x128 rotary:64 context:131072");
+    EXPECT_EQ(as_it_is.eps, 1e-5F);
+    EXPECT_EQ(as_it_is.rotary_base, 1e6);
+    EXPECT_EQ(first("--eps 1e-6").eps, 1e-6F);  // the standard, and yet said
+    EXPECT_EQ(first("--rotary-base 10000").rotary_base, 1e4);
+    EXPECT_EQ(first("--rotary-dim 128").text(' '), "1x1x96+8x128 context:131072");
+    EXPECT_EQ(first("--context 256 --pairing interleaved --gemma").text(' '),
+              "1x1x96+8x128 interleaved rotary:64 context:256 gemma");
+}
+
+TEST_F(Cli, AProblemIsTheSameHoweverItIsSaid) {
+    const Result r = qkprof(
+        "run --device emulated --variants copy --states warm --shapes 1x8x2x64,1x8x2+0x64,1x4x2x64 --rotary-dim 64 "
+        "--context 8 "
+        "--positions implicit --layout separate --format csv");
+    EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 3) << r.out;
+    EXPECT_NE(r.out.find("\ncopy/1x8x2x64/f32/warm,"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("\ncopy/1x4x2x64/context:8/f32/warm,"), std::string::npos) << r.out;
+    const Result json = qkprof(
+        "run --device emulated --variants copy --states warm --shapes 1x8x2x64 --rotary-dim 64 --context 8 --format "
+        "json");
+    EXPECT_TRUE(parse_profile(json.out, "stdout").measurements.at(0).problem ==
+                (Problem{.batch = 1, .sequence = 8, .heads = 2, .head_dim = 64}));
+}
+
+TEST_F(Cli, StorageIsTheTypeOfEachProblem) {
+    const Result r = qkprof(
+        "run --device emulated --variants copy --shapes 1x2x2x64 --dtypes f32,bf16,f16 --table-dtype storage "
+        "--gamma-dtype "
+        "storage --states warm --format csv");
+    EXPECT_NE(r.out.find("\ncopy/1x2x2x64/f32/warm"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("\ncopy/1x2x2x64/tables:bf16/gamma:bf16/bf16/warm"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("\ncopy/1x2x2x64/tables:f16/gamma:f16/f16/warm"), std::string::npos) << r.out;
+}
+
+TEST_F(Cli, EpsMayBeZero) { EXPECT_EQ(qkprof(std::string(small) + "--eps 0").exit_code, 0); }
+
+TEST_F(Cli, TheVariantsAreListedWithWhatTheyDo) {
+    const std::string text = qkprof("list variants").out;
+    const std::size_t table = text.find("what it does");
+    ASSERT_NE(table, std::string::npos);
+    std::istringstream lines(text.substr(table));
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(line.size(), 120U) << line;
+    }
+    EXPECT_NE(qkprof("list variants --format csv").out.find(",key heads,packed,padding,in place,positions,"),
+              std::string::npos);
+    EXPECT_NE(qkprof("list variants --format json").out.find("\"narrow gamma\": "), std::string::npos);
+    EXPECT_NE(qkprof("list variants --format markdown").out.find("| what it does | keys | packed |"),
+              std::string::npos);
+    EXPECT_NE(qkprof("list models --format csv").out.find("config.json of Qwen/Qwen3-8B"), std::string::npos);
 }
 
 TEST_F(Cli, ARunOnTheEmulatedDevicePassesAndKeepsAProfile) {
@@ -119,7 +242,7 @@ TEST_F(Cli, EveryFormatIsPrinted) {
     EXPECT_EQ(qkprof(std::string(small) + "--format markdown").out.rfind("**1x2x2x64 f32", 0), 0U);
     const Result json = qkprof(std::string(small) + "--format json");
     EXPECT_EQ(parse_profile(json.out, "stdout").measurements.size(), 2U);
-    for (const char* what : {"variants", "shapes", "metrics", "devices"}) {
+    for (const char* what : {"variants", "shapes", "models", "metrics", "devices"}) {
         for (const char* format : {"table", "csv", "json", "markdown"}) {
             const Result r = qkprof(std::string("list ") + what + " --format " + format);
             EXPECT_EQ(r.exit_code, 0) << what << format;

@@ -77,7 +77,7 @@ TEST_F(GpuDevice, AFaultThatLosesTheGpuIsSaidInASentence) {
             Variant planted = copy;
             planted.run = [&](const Call& call) {
                 Buffers buffers = call.buffers;
-                buffers.out = nullptr;
+                buffers.q_out = nullptr;
                 copy.run({call.request, buffers, call.stream});
             };
             const auto workload = device().load({.batch = 1, .sequence = 8, .heads = 4}, 0);
@@ -107,10 +107,13 @@ TEST_F(GpuDevice, InputsAndJudgementAreThoseOfTheHost) {
         };
         const auto workload = load_for(fused, problem);
         const Verification on_gpu = workload->verify(watched, fused.standard_parameters());
-        std::vector<std::byte> q(static_cast<std::size_t>(problem.tensor_bytes()));
-        std::vector<std::byte> out(q.size());
-        ASSERT_EQ(cudaMemcpy(q.data(), buffers.q, q.size(), cudaMemcpyDeviceToHost), cudaSuccess);
-        ASSERT_EQ(cudaMemcpy(out.data(), buffers.out, out.size(), cudaMemcpyDeviceToHost), cudaSuccess);
+        const auto fetched = [](const void* from, std::int64_t bytes) {
+            std::vector<std::byte> to(static_cast<std::size_t>(bytes));
+            EXPECT_EQ(cudaMemcpy(to.data(), from, to.size(), cudaMemcpyDeviceToHost), cudaSuccess);
+            return to;
+        };
+        const std::vector<std::byte> q = fetched(buffers.q, problem.tensor_bytes());
+        const std::vector<std::byte> out = fetched(buffers.q_out, problem.tensor_bytes());
         const auto expect_input = [&]<class T>(T) {
             const auto* filled = reinterpret_cast<const T*>(q.data());
             for (std::int64_t i = 0; i < problem.elements(); ++i) {
@@ -121,9 +124,12 @@ TEST_F(GpuDevice, InputsAndJudgementAreThoseOfTheHost) {
         dtype == DataType::f32    ? expect_input(float{})
         : dtype == DataType::bf16 ? expect_input(bf16{})
                                   : expect_input(f16{});
-        const Tables tables = build_tables(problem);
-        const Verification on_host =
-            verify_on_host(problem, q.data(), out.data(), tables.gamma, tables.cos, tables.sin);
+        const Constants constants = constants_of(problem);
+        const Verification on_host = verify_on_host(problem, {.q = q.data(),
+                                                              .q_out = const_cast<std::byte*>(out.data()),
+                                                              .gamma_q = constants.gamma_q.data(),
+                                                              .cos = constants.tables.data(),
+                                                              .sin = constants.tables.data() + problem.table_bytes()});
         EXPECT_TRUE(on_gpu.correct);
         EXPECT_TRUE(on_host.correct);
         EXPECT_GT(on_gpu.error_norm, 0);
@@ -134,7 +140,7 @@ TEST_F(GpuDevice, InputsAndJudgementAreThoseOfTheHost) {
 // The verdict on `copy` where its call is replaced by what `run` does with the call.
 class GpuVerdict : public Gpu {
   protected:
-    static constexpr Problem problem = {.batch = 2, .sequence = 9, .heads = 4};
+    static inline const Problem problem = {.batch = 2, .sequence = 9, .heads = 4};
 
     static Verification verdict(const std::function<void(const Variant&, const Call&)>& run) {
         const Variant& copy = variant_named("copy");
@@ -160,7 +166,7 @@ TEST_F(GpuVerdict, NothingWrittenIsAllWrong) {
 TEST_F(GpuVerdict, WritingPastTheEndIsAFault) {
     const Verification found = verdict([](const Variant& copy, const Call& call) {
         Buffers shifted = call.buffers;
-        shifted.out = static_cast<char*>(shifted.out) + 16;
+        shifted.q_out = static_cast<char*>(shifted.q_out) + 16;
         copy.run({call.request, shifted, call.stream});
     });
     EXPECT_NE(found.fault.find("byte(s) past the end of out"), std::string::npos) << found.fault;
@@ -169,7 +175,7 @@ TEST_F(GpuVerdict, WritingPastTheEndIsAFault) {
 TEST_F(GpuVerdict, WritingBeforeTheBeginningIsAFault) {
     const Verification found = verdict([](const Variant& copy, const Call& call) {
         Buffers shifted = call.buffers;
-        shifted.out = static_cast<char*>(shifted.out) - 32;
+        shifted.q_out = static_cast<char*>(shifted.q_out) - 32;
         copy.run({call.request, shifted, call.stream});
     });
     EXPECT_NE(found.fault.find("byte(s) before the beginning of out"), std::string::npos) << found.fault;
@@ -179,8 +185,8 @@ TEST_F(GpuVerdict, ChangingTheInputIsAFault) {
     const Verification found = verdict([](const Variant& copy, const Call& call) {
         copy.run(call);
         Buffers swapped = call.buffers;
-        swapped.q = call.buffers.out;
-        swapped.out = const_cast<void*>(call.buffers.q);
+        swapped.q = call.buffers.q_out;
+        swapped.q_out = const_cast<void*>(call.buffers.q);
         Request halved = call.request;
         halved.problem.batch = 1;
         swapped.q = static_cast<const char*>(swapped.q) + halved.problem.tensor_bytes();
@@ -195,7 +201,7 @@ TEST_F(GpuVerdict, OneWrongRowIsFoundAndNamed) {
         Request one_row = call.request;  // row 38 is replaced by row 0
         one_row.problem.batch = one_row.problem.sequence = one_row.problem.heads = 1;
         Buffers buffers = call.buffers;
-        buffers.out = static_cast<float*>(buffers.out) + std::ptrdiff_t{38} * 128;
+        buffers.q_out = static_cast<float*>(buffers.q_out) + std::ptrdiff_t{38} * 128;
         copy.run({one_row, buffers, call.stream});
     });
     EXPECT_EQ(found.fault, "");
@@ -215,7 +221,8 @@ TEST_F(GpuVerdict, TheWrongPositionIsFound) {
     Variant planted = fused;
     planted.run = [&](const Call& call) {
         Buffers shifted = call.buffers;
-        shifted.cos += 64;  // the last position reads the first of sin: in bounds
+        shifted.cos =
+            static_cast<const float*>(shifted.cos) + 64;  // the last position reads the first of sin: in bounds
         fused.run({call.request, shifted, call.stream});
     };
     const auto workload = device().load(problem, 256);

@@ -16,10 +16,7 @@ namespace qkprof {
 
 inline constexpr std::array all_types = {DataType::f32, DataType::bf16, DataType::f16};
 
-inline std::string text_of(const Problem& p) {
-    return std::to_string(p.batch) + "x" + std::to_string(p.sequence) + "x" + std::to_string(p.heads) + "x" +
-           std::to_string(p.head_dim) + " " + name_of(p.dtype) + " offset " + std::to_string(p.offset);
-}
+inline std::string text_of(const Problem& p) { return p.text(' ') + ' ' + name_of(p.dtype); }
 
 inline const Variant& variant_named(const std::string& name) {
     const auto& all = variants(Backend::cuda);
@@ -69,8 +66,8 @@ class Gpu : public testing::Test {
         EXPECT_TRUE(found.correct) << "error norm " << found.error_norm << ", wrong elements " << found.wrong_elements;
         if (found.first_wrong) {
             const WrongElement& w = *found.first_wrong;
-            ADD_FAILURE() << "first wrong at " << w.batch << "," << w.position << "," << w.head << "," << w.column
-                          << ": got " << w.got << ", expected " << w.expected;
+            ADD_FAILURE() << "first wrong at " << w.batch << "," << w.position << "," << head_text(problem, w) << ","
+                          << w.column << ": got " << w.got << ", expected " << w.expected;
         }
         return true;
     }

@@ -175,11 +175,11 @@ exit {ncu_code}
         self.assertIn("copy.cold: the profile does not hold what ncu counted.", result.stdout)
 
     def test_two_problems_need_a_choice(self):
-        both = ("copy.warm", "dtype", "bf16")
-        result = self.compare(both)
+        both = [("copy.warm", "dtype", "bf16"), ("copy.warm", "name", "copy/1x256x8x128/bf16/warm")]
+        result = self.compare(*both)
         self.assertEqual(result.returncode, 2)
         self.assertIn("choose one with --shape and --dtype", result.stderr)
-        result = self.call("ncu_agreement", "--profile", self.profile([both]), "--csv", TABLE, "--dtype", "f32")
+        result = self.call("ncu_agreement", "--profile", self.profile(both), "--csv", TABLE, "--dtype", "f32")
         self.assertEqual(result.returncode, 3, result.stderr)  # copy.warm is in the table of ncu alone
 
     def test_bad_input_is_one_sentence(self):
@@ -190,6 +190,25 @@ exit {ncu_code}
                 self.assertEqual((result.returncode, result.stdout), (2, ""))
                 self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         self.assertEqual(self.call("ncu_agreement").returncode, 2)
+        result = self.call("ncu_agreement", "--profile", self.profile(), "--csv", TABLE, "--in-place")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("--in-place is not expected", result.stderr)
+
+    def test_a_problem_is_all_that_its_name_says(self):
+        packed = [("copy.warm", "name", "copy/1x256x8x128/packed/in-place/f32/warm")]
+        result = self.compare(*packed)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("holds 2 problems of that shape and type (1x256x8x128 f32, 1x256x8x128 packed in-place f32)",
+                      result.stderr)
+        every = [(name, "name", "{}/1x256x8+2x128/packed/f32/{}".format(*name.split("."))) for name in COUNTS]
+        result = self.call("ncu_agreement", "--profile", self.profile(every), "--csv", TABLE, "--shape", "1x256x8+2x128")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        self.assertTrue(result.stdout.startswith("1x256x8+2x128 packed f32 "), result.stdout)
+
+    def test_further_options_go_to_both(self):
+        result = self.call("ncu_agreement", "--shape", "1x256x8x128", "--dtype", "f32", "--out", "o", "--context", "512",
+                           *self.stand_ins())
+        self.assertTrue(all("--context 512" in call for call in self.calls("qkprof")), self.calls("qkprof"))
 
     def test_both_are_run_on_each_problem(self):
         result = self.call("ncu_agreement", "--shape", "1x256x8x128", "--dtype", "f32", "--out", "o",

@@ -44,7 +44,7 @@ TEST_P(Operation, FullCross) {
             EXPECT_TRUE(ran) << "refused " << problem.text(' ');
         }
     }
-    EXPECT_GT(run, 0) << "it refuses everything";
+    EXPECT_EQ(run > 0, does_all(variant())) << "of a problem beyond the first form a variant does all or nothing";
 }
 
 TEST_P(Operation, EveryEvenRotaryDim) {
@@ -121,7 +121,9 @@ TEST_P(Operation, TheEndOfALongContext) {
         problem.rotary_base = 1e6;
         problem.positions = {.type = PositionType::int64, .order = PositionOrder::reversed};
         ASSERT_EQ(problem.position_of(0), 131071);
-        EXPECT_TRUE(check(problem));
+        const Request request = {problem, variant().standard_parameters(), device_->info().limits};
+        const bool window_too_large = variant().refusal(request).find("L2 aside") != std::string::npos;
+        EXPECT_TRUE(check(problem) || window_too_large) << variant().refusal(request);
     }
 }
 
@@ -137,11 +139,12 @@ TEST_P(Operation, InPlaceAHundredTimesGivesTheSameBits) {
     const Request request = {problem, variant().standard_parameters(), engine.limits()};
     ASSERT_EQ(variant().refusal(request), "");
     emulator::ProblemBuffers buffers(problem, variant().scratch_bytes ? variant().scratch_bytes(request) : 0);
+    buffers.fill();
     buffers.enter(engine.memory());
     const auto bytes = static_cast<std::size_t>(problem.q_extent() * problem.element_bytes());
     std::vector<std::byte> first;
     for (int time = 0; time < 100; ++time) {
-        buffers.restore();
+        buffers.prepare();
         variant().run(Call{request, buffers.addresses(), engine.stream()});
         const auto* out = static_cast<const std::byte*>(buffers.addresses().q_out);
         if (first.empty()) {

@@ -82,7 +82,7 @@ void planted_kernel(Arguments a, Bug bug) {
         barrier();
     }
     const float scale = inverse_rms(shared_load(tile->sums) + shared_load(tile->sums + 1), D, a.eps);
-    const auto gamma = load<Cache::read_only>(reinterpret_cast<const Pair*>(a.gamma) + t);
+    const auto gamma = load<Cache::read_only>(static_cast<const Pair*>(a.gamma_q) + t);
     for (unsigned i = 0; i < 2; ++i) {
         x.values[i] *= scale * gamma.values[i];
     }
@@ -96,8 +96,8 @@ void planted_kernel(Arguments a, Bug bug) {
     const auto other = shared_load(reinterpret_cast<const Pair*>(tile->y) + partner);
     const unsigned position = bug == Bug::wrong_position ? row % a.sequence : position_of(a, row);
     const std::size_t entry = std::size_t{position} * half + t % half;
-    const auto cosine = load<Cache::read_only>(reinterpret_cast<const Pair*>(a.cos) + entry);
-    const auto sine = load<Cache::read_only>(reinterpret_cast<const Pair*>(a.sin) + entry);
+    const auto cosine = load<Cache::read_only>(static_cast<const Pair*>(a.cos) + entry);
+    const auto sine = load<Cache::read_only>(static_cast<const Pair*>(a.sin) + entry);
     for (unsigned i = 0; i < 2; ++i) {
         const float turned = other.values[i] * sine.values[i];
         x.values[i] = x.values[i] * cosine.values[i] + (upper == (bug != Bug::wrong_sign) ? turned : -turned);
@@ -190,15 +190,15 @@ INSTANTIATE_TEST_SUITE_P(
         {Bug::divergent_shuffle, "DivergentShuffle", "waits at the shuffle at kernels/vocabulary.h:"},
         {Bug::divergent_barrier, "DivergentBarrier",
          "loads byte 1024 of shared memory, which thread 0 wrote with no barrier in between."},
-        {Bug::wrong_partner, "WrongPartner", "Batch 0, position 1, head 0, column 0:"},
+        {Bug::wrong_partner, "WrongPartner", "Batch 0, position 1, h=0, column 0:"},
         {Bug::wrong_sign, "WrongSign", "elements are wrong"},
-        {Bug::wrong_position, "WrongPosition", "Batch 0, position 0, head 1, column 0:"},
+        {Bug::wrong_position, "WrongPosition", "Batch 0, position 0, h=1, column 0:"},
         {Bug::sum_of_half, "SumOfHalf", "3840 elements are wrong"},
         {Bug::loads_twice, "LoadsTwice", "Loaded bytes: declared 61440, counted 76800."},
         {Bug::stores_twice, "StoresTwice", "Stored bytes: declared 15360, counted 16320."},
-        {Bug::tail_missing, "TailMissing", "Batch 0, position 0, head 0, column 124: -nan instead of"},
-        {Bug::row_missing, "RowMissing", "Batch 0, position 0, head 1, column 0: -nan instead of"},
-        {Bug::last_row_missing, "LastRowMissing", "Batch 1, position 2, head 4, column 0: -nan instead of"},
+        {Bug::tail_missing, "TailMissing", "Batch 0, position 0, h=0, column 124: -nan instead of"},
+        {Bug::row_missing, "RowMissing", "Batch 0, position 0, h=1, column 0: -nan instead of"},
+        {Bug::last_row_missing, "LastRowMissing", "Batch 1, position 2, h=4, column 0: -nan instead of"},
         {Bug::one_row_too_many, "OneRowTooMany", "block 30, thread 0"},
         {Bug::out_of_bounds_by_one, "OutOfBoundsByOne", "stores 4 bytes at byte 15360 of out, which has 15360 bytes."},
         {Bug::misaligned, "Misaligned", "stores 8 bytes at byte 4 of out, an address that is not a multiple of 8."},

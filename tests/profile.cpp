@@ -4,6 +4,7 @@
 #include "error.h"
 #include "fake_device.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -229,7 +230,9 @@ TEST(Profile, DamageIsSaidWithItsPlace) {
     says(changed([](Json& f) { f["benchmarks"][2]["time_unit"] = "weeks"; }), "'time_unit' is none of");
     says(changed([](Json& f) { f["benchmarks"][0]["dtype"] = "f8"; }),
          "'dtype' is a word that this qkprof does not know");
-    says(changed([](Json& f) { f["benchmarks"][0]["batch"] = -1; }), "'batch' is one of four extents");
+    says(changed([](Json& f) { f["benchmarks"][0]["batch"] = -1; }), "'batch' is negative");
+    says(changed([](Json& f) { f["benchmarks"][0]["batch"] = std::int64_t{1} << 62U; }),
+         "'batch' is one of the extents");
     says(changed([](Json& f) { f["benchmarks"][0]["batch"] = 1e30; }), "'batch' is not a whole number");
     says(changed([](Json& f) { f["benchmarks"][0]["launches"] = "one"; }), "'launches' is not a number");
     says(changed([](Json& f) { f["benchmarks"][0]["kernels"] = 3; }), "'kernels' is not a list");
@@ -242,6 +245,188 @@ TEST(Profile, DamageIsSaidWithItsPlace) {
     says(changed([](Json& f) { f["benchmarks"][0].erase("declared_launches"); }), "'declared_launches' is missing");
     says(changed([](Json& f) { f["benchmarks"][0]["variant"] = "other"; }), "'name' is not what its variant");
     says(changed([](Json& f) { f["benchmarks"][1] = 5; }), "p.json, benchmarks[1] is not a JSON object");
+}
+
+// A problem that differs from the first form in every field.
+Problem far_from_plain() {
+    Problem p = {.batch = 2, .sequence = 3, .heads = 4, .key_heads = 2, .head_dim = 64, .dtype = DataType::bf16};
+    p.eps = 0;
+    p.rotary_base = 1e6;
+    p.offset = 8;
+    p.layout = Layout::packed;
+    p.row_padding = 16;
+    p.in_place = true;
+    p.pairing = Pairing::interleaved;
+    p.rotary_dim = 32;
+    p.positions = listed_positions(PositionType::int64, {5, 0, 5, 99, 7, 1});
+    p.context = 100;
+    p.table_dtype = DataType::bf16;
+    p.gamma_dtype = DataType::bf16;
+    p.gemma = true;
+    p.values = Values::not_finite;
+    return p;
+}
+
+Json entry_of(const Problem& problem) {
+    Profile profile = sample_profile();
+    profile.measurements.resize(1);
+    profile.measurements[0].problem = problem;
+    return Json::parse(to_json(profile))["benchmarks"][0];
+}
+
+TEST(Profile, EveryFieldOfAProblemIsReadBack) {
+    const auto expect_back = [](const Problem& problem) {
+        Profile profile = sample_profile();
+        for (Measurement& m : profile.measurements) {
+            m.problem = problem;
+        }
+        const Profile after = parse_profile(to_json(profile), "memory");
+        for (const Measurement& m : after.measurements) {
+            EXPECT_EQ(m.problem, problem) << m.name();
+            EXPECT_EQ(m.problem.compulsory_bytes(), problem.compulsory_bytes());
+        }
+        EXPECT_EQ(after.measurements.back().name(), profile.measurements.back().name());
+    };
+    const Problem all = far_from_plain();
+    expect_back(all);
+    // Each alone, which needs its own field in the file.
+    const Problem standard = {.batch = 2, .sequence = 3, .heads = 4, .head_dim = 64, .dtype = DataType::bf16};
+    const auto expect_one = [&](auto Problem::*member, const char* key) {
+        SCOPED_TRACE(key);
+        Problem problem = standard;
+        problem.*member = all.*member;
+        expect_back(problem);
+        EXPECT_TRUE(entry_of(problem).contains(key));
+        EXPECT_FALSE(entry_of(standard).contains(key));
+        Profile profile = sample_profile();  // and without the field the problem is another
+        profile.measurements.resize(1);
+        profile.measurements[0].problem = problem;
+        Json file = Json::parse(to_json(profile));
+        for (Json& entry : file["benchmarks"]) {
+            entry.erase(key);
+        }
+        EXPECT_NE(refusal(file.dump()), "no error");
+    };
+    expect_one(&Problem::key_heads, "key_heads");
+    expect_one(&Problem::layout, "layout");
+    expect_one(&Problem::row_padding, "row_padding");
+    expect_one(&Problem::in_place, "in_place");
+    expect_one(&Problem::pairing, "pairing");
+    expect_one(&Problem::rotary_dim, "rotary_dim");
+    expect_one(&Problem::context, "context");
+    expect_one(&Problem::table_dtype, "table_dtype");
+    expect_one(&Problem::gamma_dtype, "gamma_dtype");
+    expect_one(&Problem::gemma, "gemma");
+    expect_one(&Problem::values, "values");
+    for (const PositionOrder order :
+         {PositionOrder::ordered, PositionOrder::reversed, PositionOrder::scattered, PositionOrder::repeated}) {
+        Problem problem = standard;
+        problem.positions = {.type = PositionType::int32, .order = order};
+        expect_back(problem);
+    }
+}
+
+TEST(Profile, AnEntryOfTheFirstFormIsAsItWas) {
+    const Problem plain = {.batch = 2, .sequence = 3, .heads = 4, .head_dim = 64, .dtype = DataType::bf16};
+    const Json entry = entry_of(plain);
+    EXPECT_EQ(entry["name"], "copy/2x3x4x64/bf16/cold/threads:64");
+    std::string keys;
+    for (const auto& [key, value] : entry.items()) {
+        keys += key + " ";
+        if (key == "non_standard") {
+            break;
+        }
+    }
+    EXPECT_EQ(
+        keys,
+        "name run_name run_type repetitions repetition_index threads iterations real_time cpu_time time_unit timer "
+        "variant family batch sequence heads head_dim dtype state eps rotary_base seed offset parameters "
+        "non_standard ");
+}
+
+// Written by an earlier version, on a GPU, with every counter.
+TEST(Profile, ARecordedProfileIsWrittenAsItIs) {
+    for (const char* name : {"decode.json", "seed_resident.json"}) {
+        const auto path = std::filesystem::path(QKPROF_PROFILES_FOLDER) / "h200" / name;
+        std::ifstream stream(path);
+        Json recorded = Json::parse(stream);
+        Json written = Json::parse(to_json(read_profile(path)));
+        ASSERT_GT(recorded["benchmarks"].size(), 1000U);
+        for (Json* file : {&recorded, &written}) {
+            for (Json& entry : (*file)["benchmarks"]) {
+                entry.erase("copy_fraction");  // from times that were rounded to another unit and back
+                entry.erase("bound_fraction");
+            }
+        }
+        EXPECT_TRUE(written["benchmarks"].dump() == recorded["benchmarks"].dump()) << name;
+    }
+}
+
+TEST(Profile, TheNameSaysTheFormAndOldOnesWithoutTheOffsetAreRead) {
+    EXPECT_EQ(entry_of(far_from_plain())["name"],
+              "copy/2x3x4+2x64/packed/padding:16/in-place/interleaved/rotary:32/positions:int64-listed-" +
+                  fmt::format("{:08x}", far_from_plain().positions.digest) +
+                  "/context:100/tables:bf16/gamma:bf16/gemma/offset:8/values:not-finite/bf16/cold/threads:64");
+    Profile profile = sample_profile();
+    profile.measurements.resize(1);
+    profile.measurements[0].problem.offset = 8;
+    Json file = Json::parse(to_json(profile));
+    for (Json& entry : file["benchmarks"]) {
+        EXPECT_EQ(entry["name"], "copy/2x3x4x64/offset:8/bf16/cold/threads:64");
+        entry["name"] = "copy/2x3x4x64/bf16/cold/threads:64";
+    }
+    EXPECT_EQ(parse_profile(file.dump(), "old").measurements.at(0).problem.offset, 8);
+    for (Json& entry : file["benchmarks"]) {
+        entry["name"] = "copy/2x3x4x64/offset:4/bf16/cold/threads:64";
+    }
+    EXPECT_NE(refusal(file.dump()).find("'name' is not what its variant"), std::string::npos);
+}
+
+TEST(Profile, AFieldOfTheFormThatIsWrongIsSaid) {
+    Profile profile = sample_profile();
+    profile.measurements.resize(1);
+    profile.measurements[0].problem = far_from_plain();
+    const Json good = Json::parse(to_json(profile));
+    const auto says = [&](const char* key, const Json& value, const std::string& part) {
+        Json file = good;
+        file["benchmarks"][0][key] = value;
+        const std::string message = refusal(file.dump());
+        EXPECT_NE(message.find(part), std::string::npos) << key << ": " << message;
+    };
+    for (const char* key : {"key_heads", "row_padding", "rotary_dim", "context", "offset"}) {
+        says(key, -1, std::string("'") + key + "' is negative");
+        says(key, "many", std::string("'") + key + "' is not a whole number");
+    }
+    for (const char* key : {"layout", "pairing", "table_dtype", "gamma_dtype", "values"}) {
+        says(key, "bogus", std::string("'") + key + "' is a word that this qkprof does not know");
+        says(key, 3, std::string("'") + key + "' is not text");
+    }
+    for (const char* key : {"in_place", "gemma"}) {
+        says(key, "yes", std::string("'") + key + "' is neither true nor false");
+    }
+    says("row_padding", std::int64_t{1} << 60U, "'batch' is one of the extents");
+    says("context", std::int64_t{1} << 60U, "'batch' is one of the extents");
+    says("key_heads", std::int64_t{1} << 60U, "'batch' is one of the extents");
+    says("rotary_dim", 66, "is no problem of qkprof: the rotary dim is 66");
+    says("table_dtype", "f16", "is no problem of qkprof: tables and gamma are in f32 or in the type of q, bf16");
+    const auto positions = [](const char* type, const char* order, std::int64_t distinct) {
+        return Json({{"type", type}, {"order", order}, {"distinct", distinct}, {"digest", 1}});
+    };
+    says("positions", 3, "'positions' is not a JSON object");
+    says("positions", positions("implicit", "listed", 3), "'type' is a word");
+    says("positions", positions("int64", "sorted", 3), "'order' is a word");
+    says("positions", positions("int64", "listed", -3), "'distinct' is negative");
+    says("positions", positions("int64", "listed", 7), "'positions' is of more distinct positions than there are");
+    says("positions", Json({{"type", "int64"}, {"order", "listed"}, {"distinct", 3}}), "'digest' is missing");
+    says("positions", Json({{"type", "int64"}, {"order", "listed"}, {"distinct", 3}, {"digest", -1}}),
+         "'digest' is not a whole number");
+    Json file = good;
+    file["benchmarks"][0]["context"] = 2;
+    EXPECT_NE(refusal(file.dump()).find("'positions' is of more distinct positions than there are"), std::string::npos);
+    file["benchmarks"][0]["positions"] = {{"type", "int64"}, {"order", "ordered"}};
+    file["benchmarks"][0]["context"] = 2;
+    EXPECT_NE(refusal(file.dump()).find("the tables have 2 positions (the context) and the sequence 3"),
+              std::string::npos);
 }
 
 TEST(Profile, AnyTruncationIsRefused) {

@@ -13,30 +13,101 @@
 namespace qkprof {
 namespace {
 
+// One head vector in f32 with its operands, q alone.
+struct OneRow {
+    OneRow(std::vector<float> row, std::vector<float> weights, std::vector<float> cosines, std::vector<float> sines)
+        : x(std::move(row)), gamma(std::move(weights)), cos(std::move(cosines)), sin(std::move(sines)) {
+        problem.head_dim = static_cast<std::int64_t>(x.size());
+    }
+
+    ReferenceElement element(std::int64_t column, double scale) const {
+        const Operands<float> operands(problem,
+                                       {.q = x.data(), .gamma_q = gamma.data(), .cos = cos.data(), .sin = sin.data()});
+        return reference_element(operands, HeadVector<float>(operands, 0), scale, column);
+    }
+
+    std::vector<float> x;
+    std::vector<float> gamma;
+    std::vector<float> cos;
+    std::vector<float> sin;
+    Problem problem;
+};
+
 TEST(Reference, IsTheFormulaWorkedOutByHand) {
     // x = (3, 4), gamma = (1, 2): mean square 12.5; eps 12.5 makes the scale 1/5: y = (0.6, 1.6).
-    const std::vector<float> x = {3, 4};
-    const std::vector<float> gamma = {1, 2};
-    const std::vector<float> cos = {0.5F};
-    const std::vector<float> sin = {0.25F};
-    const double scale = reference_scale(x.data(), 2, 12.5);
+    const OneRow row({3, 4}, {1, 2}, {0.5F}, {0.25F});
+    const double scale = reference_scale(row.x.data(), 2, 12.5).value;
     EXPECT_DOUBLE_EQ(scale, 0.2);
-    const auto element = [&](std::int64_t column) {
-        return reference_element(x.data(), scale, gamma.data(), cos.data(), sin.data(), 2, column);
-    };
-    EXPECT_DOUBLE_EQ(element(0).value, 0.6 * 0.5 - 1.6 * 0.25);
-    EXPECT_DOUBLE_EQ(element(1).value, 1.6 * 0.5 + 0.6 * 0.25);
-    EXPECT_DOUBLE_EQ(element(0).magnitude, 2.2);
+    EXPECT_DOUBLE_EQ(row.element(0, scale).value, 0.6 * 0.5 - 1.6 * 0.25);
+    EXPECT_DOUBLE_EQ(row.element(1, scale).value, 1.6 * 0.5 + 0.6 * 0.25);
+    EXPECT_DOUBLE_EQ(row.element(0, scale).magnitude, 2.2);
 }
 
-TEST(Reference, PairsTheHalvesAndNotTheNeighbours) {
-    const std::vector<float> x = {1, 0, 0, 0};
-    const std::vector<float> gamma = {1, 1, 1, 1};
-    const std::vector<float> cos = {0, 1};
-    const std::vector<float> sin = {1, 0};
-    const double scale = 1;
-    EXPECT_DOUBLE_EQ(reference_element(x.data(), scale, gamma.data(), cos.data(), sin.data(), 4, 2).value, 1);
-    EXPECT_DOUBLE_EQ(reference_element(x.data(), scale, gamma.data(), cos.data(), sin.data(), 4, 1).value, 0);
+TEST(Reference, PairsTheHalvesOrTheNeighbours) {
+    OneRow row({1, 0, 0, 0}, {1, 1, 1, 1}, {0, 1}, {1, 0});
+    EXPECT_DOUBLE_EQ(row.element(2, 1).value, 1);
+    EXPECT_DOUBLE_EQ(row.element(1, 1).value, 0);
+    row.problem.pairing = Pairing::interleaved;
+    EXPECT_DOUBLE_EQ(row.element(2, 1).value, 0);
+    EXPECT_DOUBLE_EQ(row.element(1, 1).value, 1);
+    EXPECT_DOUBLE_EQ(row.element(0, 1).value, 0);
+}
+
+TEST(Reference, RotatesTheFirstElementsOnlyAndScalesAll) {
+    OneRow row({1, 2, 3, 4, 5, 6}, {1, 1, 1, 1, 1, 2}, {0, 0}, {1, 1});
+    row.problem.rotary_dim = 4;
+    const std::vector<double> halves = {-3, -4, 1, 2, 5, 12};
+    const std::vector<double> neighbours = {-2, 1, -4, 3, 5, 12};
+    for (std::int64_t column = 0; column < 6; ++column) {
+        row.problem.pairing = Pairing::half_split;
+        EXPECT_DOUBLE_EQ(row.element(column, 1).value, halves[static_cast<std::size_t>(column)]);
+        row.problem.pairing = Pairing::interleaved;
+        EXPECT_DOUBLE_EQ(row.element(column, 1).value, neighbours[static_cast<std::size_t>(column)]);
+    }
+    EXPECT_DOUBLE_EQ(row.element(5, 1).magnitude, 12);
+}
+
+TEST(Reference, GemmaAddsOne) {
+    OneRow row({1, 2}, {0.5F, -0.25F}, {1}, {0});
+    row.problem.gemma = true;
+    EXPECT_DOUBLE_EQ(row.element(0, 1).value, 1.5);
+    EXPECT_DOUBLE_EQ(row.element(1, 1).value, 1.5);
+}
+
+TEST(ReferenceScale, TakesWhatF32CannotHoldForWhatItBecomes) {
+    const auto scale = [](std::vector<float> x, double eps) {
+        return reference_scale(x.data(), static_cast<std::int64_t>(x.size()), eps);
+    };
+    EXPECT_EQ(scale({0x1p64F, 1}, 0).value, 0);            // the square overflows
+    EXPECT_EQ(scale({0x1.fp63F, 0x1.fp63F}, 0).value, 0);  // the sum does
+    EXPECT_GT(scale({0x1.fp63F, 1}, 0).value, 0);
+    EXPECT_DOUBLE_EQ(scale({0x1p-80F, 0x1p-80F}, 0.25).value, 2);
+    EXPECT_TRUE(std::isinf(scale({0x1p-80F, 0}, 0).value));  // the square underflows
+    EXPECT_TRUE(std::isnan(scale({std::numeric_limits<float>::quiet_NaN(), 1}, 1).value));
+    EXPECT_DOUBLE_EQ(scale({0x1.8p-74F, 0}, 0).value, 1 / std::sqrt(0x1p-148));  // 2.25 * 2^-148 is 4 * 2^-149 or 5
+}
+
+// Squares of 2^-148 and less: a kernel that adds them by fused multiply-adds, or rounds the mean, is within the bound;
+// and the bound is nothing where eps is.
+TEST(ReferenceScale, BoundsWhatSubnormalSquaresLeaveOpen) {
+    for (const float magnitude : {0x1.1p-70F, 0x1.7p-68F, 0x1.9p-66F}) {
+        std::vector<float> x;
+        for (int i = 0; i < 128; ++i) {
+            x.push_back(magnitude * (1 + static_cast<float>(i) / 128));
+        }
+        float fused = 0;
+        double exact = 0;
+        for (const float value : x) {
+            fused = std::fma(value, value, fused);
+            exact += static_cast<double>(value) * static_cast<double>(value);
+        }
+        const ReferenceScale scale = reference_scale(x.data(), 128, 0);
+        for (const double mean : {static_cast<double>(fused / 128), exact / 128}) {
+            EXPECT_LE(std::abs(1 / std::sqrt(mean) / scale.value - 1), scale.slack + 32 * 0x1p-24) << magnitude;
+        }
+        EXPECT_LT(scale.slack, 0.1);
+        EXPECT_LT(reference_scale(x.data(), 128, 1e-6).slack, 1e-30);
+    }
 }
 
 template <class T>
@@ -46,30 +117,36 @@ class Comparing : public testing::Test {
         problem_.dtype = std::is_same_v<T, float>  ? DataType::f32
                          : std::is_same_v<T, bf16> ? DataType::bf16
                                                    : DataType::f16;
-        tables_ = build_tables(problem_);
+        constants_ = constants_of(problem_);
         for (std::int64_t i = 0; i < problem_.elements(); ++i) {
             q_.push_back(from_float<T>(input_value(problem_.seed, static_cast<std::uint64_t>(i))));
         }
+        out_.resize(q_.size());
+        const Operands<T> operands(problem_, memory());
         for (std::int64_t row = 0; row < problem_.rows(); ++row) {
-            const T* x = q_.data() + row * problem_.head_dim;
-            const double scale = reference_scale(x, problem_.head_dim, static_cast<double>(problem_.eps));
-            const std::int64_t start = row / problem_.heads % problem_.sequence * (problem_.head_dim / 2);
+            const HeadVector<T> vector(operands, row);
+            const double scale = reference_scale(vector.x, problem_.head_dim, operands.eps).value;
             for (std::int64_t column = 0; column < problem_.head_dim; ++column) {
-                const double value = reference_element(x, scale, tables_.gamma.data(), tables_.cos.data() + start,
-                                                       tables_.sin.data() + start, problem_.head_dim, column)
-                                         .value;
-                out_.push_back(from_float<T>(static_cast<float>(value)));
+                const double value = reference_element(operands, vector, scale, column).value;
+                out_[static_cast<std::size_t>(row * problem_.head_dim + column)] =
+                    from_float<T>(static_cast<float>(value));
             }
         }
     }
 
-    Verification verify() const {
-        return verify_on_host(problem_, q_.data(), out_.data(), tables_.gamma, tables_.cos, tables_.sin);
+    Buffers memory() {
+        const std::byte* tables = constants_.tables.data();
+        return {.q = q_.data(),
+                .q_out = out_.data(),
+                .gamma_q = constants_.gamma_q.data(),
+                .cos = tables,
+                .sin = tables + problem_.table_bytes()};
     }
+    Verification verify() { return verify_on_host(problem_, memory()); }
     std::size_t index(std::int64_t b, std::int64_t s, std::int64_t h, std::int64_t d) const {
         return static_cast<std::size_t>(((b * problem_.sequence + s) * problem_.heads + h) * problem_.head_dim + d);
     }
-    void expect_first_wrong(std::int64_t b, std::int64_t s, std::int64_t h, std::int64_t d) const {
+    void expect_first_wrong(std::int64_t b, std::int64_t s, std::int64_t h, std::int64_t d) {
         const Verification v = verify();
         EXPECT_FALSE(v.correct);
         ASSERT_TRUE(v.first_wrong.has_value());
@@ -81,7 +158,7 @@ class Comparing : public testing::Test {
 
     // More rows than one chunk of the comparison.
     Problem problem_ = {.batch = 3, .sequence = 101, .heads = 5, .head_dim = 64};
-    Tables tables_;
+    Constants constants_;
     std::vector<T> q_;
     std::vector<T> out_;
 };
@@ -165,25 +242,69 @@ TYPED_TEST(Comparing, IsTheSameOnEveryRun) {
 }
 
 TYPED_TEST(Comparing, ACopyMustBeExact) {
-    EXPECT_TRUE(verify_copy_on_host(this->problem_, this->q_.data(), this->q_.data()).correct);
-    EXPECT_FALSE(verify_copy_on_host(this->problem_, this->q_.data(), this->out_.data()).correct);
-    std::vector<TypeParam> copy = this->q_;
-    copy.back() = from_float<TypeParam>(std::numeric_limits<float>::quiet_NaN());
-    const Verification v = verify_copy_on_host(this->problem_, this->q_.data(), copy.data());
+    EXPECT_FALSE(verify_copy_on_host(this->problem_, this->memory()).correct);
+    this->out_ = this->q_;
+    this->q_[5] = this->out_[5] = from_float<TypeParam>(std::numeric_limits<float>::quiet_NaN());
+    EXPECT_TRUE(verify_copy_on_host(this->problem_, this->memory()).correct);  // of a NaN too
+    this->out_.back() = from_float<TypeParam>(std::numeric_limits<float>::quiet_NaN());
+    const Verification v = verify_copy_on_host(this->problem_, this->memory());
     EXPECT_EQ(v.wrong_elements, 1);
     ASSERT_TRUE(v.first_wrong.has_value());
     EXPECT_EQ(v.first_wrong->column, 63);
+    this->q_.back() = from_float<TypeParam>(0.0F);
+    this->out_.back() = from_float<TypeParam>(-0.0F);
+    EXPECT_EQ(verify_copy_on_host(this->problem_, this->memory()).wrong_elements, 1);
+}
+
+// An infinity in a row makes its scale 0: its own place and its partner's are NaN, the others zeros.
+TYPED_TEST(Comparing, WhatIsNotFiniteMustBeSoAndEntersNoNorm) {
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    const auto nan = from_float<TypeParam>(std::numeric_limits<float>::quiet_NaN());
+    const double norm = this->verify().error_norm;
+    const std::size_t row = this->index(2, 7, 3, 0);
+    this->q_[row + 5] = from_float<TypeParam>(infinity);
+    std::fill_n(this->out_.begin() + static_cast<std::ptrdiff_t>(row), 64, from_float<TypeParam>(0.0F));
+    EXPECT_EQ(this->verify().wrong_elements, 2);
+    this->expect_first_wrong(2, 7, 3, 5);
+    EXPECT_TRUE(std::isnan(this->verify().first_wrong->expected));
+    this->out_[row + 5] = this->out_[row + 37] = nan;
+    EXPECT_TRUE(this->verify().correct);
+    EXPECT_NEAR(this->verify().error_norm / norm, 1, 0.01);
+    this->out_[row + 37] = from_float<TypeParam>(infinity);
+    EXPECT_EQ(this->verify().wrong_elements, 1);
+    this->out_[row + 37] = this->out_[row + 38] = nan;  // it spreads
+    this->expect_first_wrong(2, 7, 3, 38);
+}
+
+TEST(Comparing, AnInfinityMustBeTheSameOne) {
+    // eps 0 and squares that underflow: the scale is infinite. sin 0 in place of a number makes NaN of the partner.
+    OneRow row({0x1p-100F, 0x1p-100F}, {1, -1}, {0.5F}, {0.5F});
+    row.problem.eps = 0;
+    constexpr float infinity = std::numeric_limits<float>::infinity();
+    std::vector<float> out = {infinity, std::numeric_limits<float>::quiet_NaN()};
+    const auto wrong = [&] {
+        return verify_on_host(row.problem, {.q = row.x.data(),
+                                            .q_out = out.data(),
+                                            .gamma_q = row.gamma.data(),
+                                            .cos = row.cos.data(),
+                                            .sin = row.sin.data()})
+            .wrong_elements;
+    };
+    EXPECT_EQ(wrong(), 0);
+    out[0] = -infinity;
+    EXPECT_EQ(wrong(), 1);
+    out[0] = std::numeric_limits<float>::max();
+    EXPECT_EQ(wrong(), 1);
 }
 
 TEST(Conclude, AnEmptyProblemIsCorrect) {
-    const Problem empty = {.batch = 0};
-    const Verification v = verify_on_host(empty, nullptr, nullptr, {}, {}, {});
+    const Verification v = verify_on_host({.batch = 0}, {});
     EXPECT_TRUE(v.correct);
     EXPECT_EQ(v.error_norm, 0);
 }
 
 TEST(Conclude, AnyErrorOnAReferenceOfZerosIsInfinite) {
-    const Verification v = conclude({}, {.squared_error = 1e-30}, 0, 0);
+    const Verification v = conclude({}, {.squared_error = 1e-30});
     EXPECT_FALSE(v.correct);
     EXPECT_TRUE(std::isinf(v.error_norm));
 }

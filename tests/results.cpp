@@ -101,6 +101,26 @@ TEST(Results, AMetricThatWasAskedForHasAColumn) {
     EXPECT_NE(to_csv(results_rows(profile)).find(",sm__x.sum,sm__x.sum_source\n"), std::string::npos);
 }
 
+TEST(Results, TheHeadingSaysTheForm) {
+    Profile profile = made_up_profile();
+    profile.measurements.resize(1);
+    Problem& p = profile.measurements.front().problem;
+    p = {.batch = 1, .sequence = 64, .heads = 32, .key_heads = 8, .head_dim = 128, .dtype = DataType::bf16};
+    p.layout = Layout::packed;
+    p.in_place = true;
+    p.positions = {.type = PositionType::int64, .order = PositionOrder::scattered};
+    p.context = 40960;
+    EXPECT_EQ(results_table(profile).sections.front().heading,
+              "1x64x32+8x128 bf16, 1.28 MiB compulsory, packed, in-place, positions int64-scattered, context 40960");
+    EXPECT_EQ(levels_table(profile).sections.front().heading,
+              "1x64x32+8x128 bf16 against the floor, packed, in-place, positions int64-scattered, context 40960");
+    EXPECT_NE(to_csv(results_rows(profile))
+                  .find("\ncopy/1x64x32+8x128/packed/in-place/positions:int64-scattered/context:40960/bf16/cold,copy,"),
+              std::string::npos);
+    EXPECT_NE(to_csv(results_rows(profile)).find(",1x64x32+8x128 packed in-place positions:int64-scattered "),
+              std::string::npos);
+}
+
 TEST(Results, AnEmptyProfileIsNoTable) { EXPECT_TRUE(results_table({}).sections.empty()); }
 
 TEST(Results, ManyRowsTakeLittleTime) {  // not quadratic: 20,000 measurements, each a problem of its own

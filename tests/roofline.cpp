@@ -110,6 +110,20 @@ TEST(Traffic, TheFloorOfTheDramDependsOnTheStateAndTheL2) {
     EXPECT_EQ(floor(half, CacheState::cold), bytes(256 * 16 * 128 * 2 + 128 * 4 + 256 * 64 * 4 * 2));
 }
 
+// What the L2 holds of a tensor in place is spared twice: its reading and its writing.
+TEST(Traffic, TheFloorOfTheDramInPlace) {
+    Problem problem = seed;
+    problem.in_place = true;
+    const auto floor = [&](CacheState state) {
+        return traffic_of(measured("fused", problem, state, 1, {}), Level::dram, l2_bytes).floor;
+    };
+    const std::int64_t constants = problem.compulsory_bytes() - 2 * problem.tensor_bytes();
+    const std::int64_t not_held = problem.tensor_bytes() - l2_bytes;
+    ASSERT_GT(not_held, 0);
+    EXPECT_EQ(floor(CacheState::cold), static_cast<double>(problem.tensor_bytes() + constants + not_held));
+    EXPECT_EQ(floor(CacheState::warm), static_cast<double>(2 * not_held + constants));
+}
+
 TEST(Traffic, IsUnknownWithAReasonAndModelledWhereACounterIs) {
     Measurement m = fused_seed;
     m.counters["l2_read_sectors"].source = Source::modelled;

@@ -1,4 +1,4 @@
-// Shapes as they are written, and the presets.
+// Shapes as they are written.
 #include "shapes.h"
 
 #include "error.h"
@@ -50,57 +50,43 @@ TEST(ParseShape, RefusesWhatCannotBeAProblem) {
     EXPECT_TRUE(says(error_of("1x1x1x9223372036854775806"), "bytes do not fit a 64-bit number"));
 }
 
-TEST(Presets, HaveTheShapesOfTheFile) {
-    EXPECT_EQ(shapes_of("seed", 50 << 20, DataType::f32), (std::vector<Shape>{{128, 1024, 16, 128}}));
-    EXPECT_EQ(shapes_of("decode", 50 << 20, DataType::bf16).size(), 4U);
-    EXPECT_EQ(shapes_of("2x3x4x64", 50 << 20, DataType::f32), (std::vector<Shape>{{2, 3, 4, 64}}));
-    EXPECT_EQ(presets().front().name, "seed");  // the order of the file
-    for (const Preset& preset : presets()) {
-        EXPECT_FALSE(preset.meaning.empty()) << preset.name;
-        EXPECT_FALSE(preset.resolve(1, DataType::f32).empty()) << preset.name;
-    }
+TEST(ParseShape, ReadsKeyHeads) {
+    EXPECT_EQ(parse_shape("1x64x32+8x128"), (Shape{1, 64, 32, 128, 8}));
+    EXPECT_EQ(parse_shape("1x64x32+8x128").text(), "1x64x32+8x128");
+    EXPECT_EQ(parse_shape("1x64x32+0x128"), parse_shape("1x64x32x128"));
+    EXPECT_EQ(parse_shape("1x64x32+0x128").text(), "1x64x32x128");
+    EXPECT_EQ(parse_shape("1x64x0+8x128").problem().all_heads(), 8);
+    EXPECT_TRUE(parse_shape("1x64x32x128").problem().is_plain());
 }
 
-TEST(Presets, FollowTheL2) {
-    for (const std::int64_t l2 : {std::int64_t{4} << 20, std::int64_t{50} << 20, std::int64_t{60} << 20}) {
-        for (const DataType dtype : {DataType::f32, DataType::bf16}) {
-            const auto moved = [&](const char* preset) {
-                const Shape s = shapes_of(preset, l2, dtype).at(0);
-                return static_cast<double>(2 * s.batch * s.sequence * s.heads * s.head_dim * bytes_of(dtype)) /
-                       static_cast<double>(l2);
-            };
-            EXPECT_NEAR(moved("resident"), 0.25, 0.01);
-            EXPECT_NEAR(moved("streaming"), 8.0, 2.1);  // in whole sequences of 1024: 8 or 16 MiB a piece
-        }
-    }
-    EXPECT_EQ(shapes_of("resident", 60 << 20, DataType::f32).at(0), (Shape{1, 960, 16, 128}));
-    EXPECT_EQ(shapes_of("streaming", 60 << 20, DataType::f32).at(0), (Shape{30, 1024, 16, 128}));
+TEST(ParseShape, SaysWhereKeyHeadsAreMalformed) {
+    EXPECT_TRUE(says(error_of("1x2x3+x64"), "at character 7: the number of key heads is not a whole number"));
+    EXPECT_TRUE(says(error_of("1x2x3+-4x64"), "at character 7: the number of key heads is negative"));
+    EXPECT_TRUE(
+        says(error_of("1x2x3+99999999999999999999x64"), "at character 7: the number of key heads does not fit"));
+    EXPECT_TRUE(says(error_of("1x2x3+4"), "at character 8: an x and the head_dim are missing"));
+    EXPECT_TRUE(says(error_of("1x2x3+4+5x64"), "at character 8: an x and the head_dim are missing"));
+    EXPECT_TRUE(says(error_of("1x2+3x4x64"), "at character 4: an x and the heads are missing"));
 }
 
-TEST(Presets, UnknownOnesSuggestTheNearest) {
-    try {
-        shapes_of("residnet", 50 << 20, DataType::f32);
-        FAIL();
-    } catch (const InputError& error) {
-        EXPECT_TRUE(says(error.what(), "Did you mean 'resident'?")) << error.what();
-    }
+TEST(ParseShape, CountsTheHeadVectorsOfQueryAndKey) {
+    EXPECT_EQ(parse_shape("1x1x2147483646+1x2").key_heads, 1);
+    EXPECT_TRUE(says(error_of("1x1x2147483646+2x2"), "more than 2147483647 head vectors"));
+    EXPECT_TRUE(says(error_of("2147483647x1x1+1x64"), "more than 2147483647 head vectors"));
+    EXPECT_TRUE(says(error_of("0x1x1+9223372036854775807x64"), "more than 2147483647 head vectors"));
+    // A packed row holds as many value heads as key heads: these bytes fit without them.
+    EXPECT_EQ(parse_shape("1x1x1+1x36028797018963968").head_dim, 36028797018963968);
+    EXPECT_TRUE(says(error_of("1x1x1+1x54043195528445952"), "bytes do not fit a 64-bit number"));
 }
 
-TEST(Presets, AFaultyFileIsSaidWithItsLine) {
-    const auto error = [](const char* text) -> std::string {
-        try {
-            parse_presets(text, "file.toml");
-        } catch (const InputError& e) {
-            return e.what();
-        }
-        return "no error";
-    };
-    EXPECT_TRUE(says(error("[a]\nshapes = [\"1x1x1x3\"]"), "file.toml, line 2: The shape '1x1x1x3'"));
-    EXPECT_TRUE(says(error("[a\n"), "file.toml, line 1"));
-    EXPECT_TRUE(says(error("[a]\n\nbogus = 1"), "file.toml, line 3"));
-    EXPECT_TRUE(says(error("[a]\nmeaning = \"none\""), "must have either shapes, or l2_multiple"));
-    EXPECT_TRUE(says(error("a = 1"), "file.toml, line 1: 'a' is not a table"));
-    EXPECT_TRUE(says(error("[a]\nl2_multiple = 1.0\nheads = 0"), "line 3"));
+TEST(ExtentsFault, KnowsPaddingAndContext) {
+    Problem problem = parse_shape("1x1x1x2").problem();
+    EXPECT_EQ(extents_fault(problem), "");
+    problem.row_padding = std::int64_t{1} << 57U;
+    EXPECT_TRUE(says(extents_fault(problem), "bytes do not fit"));
+    problem.row_padding = 0;
+    problem.context = std::int64_t{1} << 56U;
+    EXPECT_TRUE(says(extents_fault(problem), "bytes do not fit"));
 }
 
 }  // namespace

@@ -19,9 +19,7 @@ inline Problem shape(std::int64_t batch, std::int64_t sequence, std::int64_t hea
     return problem;
 }
 
-inline std::string name_of(const Problem& p) {
-    return fmt::format("{}x{}x{}x{}/{}+{}", p.batch, p.sequence, p.heads, p.head_dim, name_of(p.dtype), p.offset);
-}
+inline std::string name_of(const Problem& p) { return p.text('/') + '/' + name_of(p.dtype); }
 
 struct Check {
     std::string refused;                  // the variant's reason
@@ -46,9 +44,9 @@ inline Check check_variant(Device& device, const Variant& variant, const Problem
         check.complaints.push_back(
             fmt::format("{} elements are wrong, the error norm is {}.", result.wrong_elements, result.error_norm));
         if (const auto& wrong = result.first_wrong) {
-            check.complaints.push_back(fmt::format("Batch {}, position {}, head {}, column {}: {} instead of {}.",
-                                                   wrong->batch, wrong->position, wrong->head, wrong->column,
-                                                   wrong->got, wrong->expected));
+            check.complaints.push_back(fmt::format("Batch {}, position {}, {}, column {}: {} instead of {}.",
+                                                   wrong->batch, wrong->position, head_text(problem, *wrong),
+                                                   wrong->column, wrong->got, wrong->expected));
         }
     }
     const Declaration declared = variant.declare(request);

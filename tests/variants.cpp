@@ -117,20 +117,15 @@ TEST_P(Variants, OffsetsBeyondTwoToThe31) {
     // Launches of fewer elements a block need more blocks for the same rows.
     constexpr std::int64_t compared = 64;
     constexpr std::int64_t blocks = 256;
-    buffers.fill(problem.rows() - blocks * most_rows_a_block, problem.rows());
+    buffers.fill(problem.elements() - blocks * most_rows_a_block * problem.head_dim, problem.elements());
     run_last_blocks(blocks);
     Comparison comparison;
-    const auto* q = reinterpret_cast<const bf16*>(buffers.q());
-    const auto* out = reinterpret_cast<const bf16*>(buffers.out());
+    const Operands<bf16> operands(problem, buffers.compared());
     for (std::int64_t row = problem.rows() - compared; row < problem.rows(); ++row) {
-        const std::int64_t first = row * problem.head_dim;
-        const std::int64_t entry = row / problem.heads % problem.sequence * (problem.head_dim / 2);
         if (variant().family == Family::ceiling) {
-            compare_copied_row(q + first, out + first, problem.head_dim, row, comparison);
+            compare_copied_row(operands, row, comparison);
         } else {
-            compare_row(q + first, out + first, buffers.tables().gamma.data(), buffers.tables().cos.data() + entry,
-                        buffers.tables().sin.data() + entry, problem.head_dim, static_cast<double>(problem.eps),
-                        tolerance_of(problem.dtype), row, comparison);
+            compare_row(operands, row, comparison);
         }
     }
     EXPECT_EQ(comparison.wrong, 0) << "the first at element " << comparison.first_wrong;

@@ -1,15 +1,13 @@
 #include "choice.h"
 
 #include "names.h"
-#include "shapes.h"
+#include "presets.h"
+#include "run.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <limits>
 #include <set>
 
 namespace qkprof::cli {
@@ -28,14 +26,11 @@ struct TextOption {
 constexpr std::array text_options = {
     TextOption{"--variants", &ChoiceOptions::variants, "GLOBS", "names of variants, with * and ?"},
     TextOption{"--shapes", &ChoiceOptions::shapes, "SHAPES",
-               "BxSxHxD and presets (qkprof list shapes); seed on a GPU, 4x128x8x128 on the emulated device"},
+               "BxSxHxD, BxSxHq+HkxD with key heads, presets (qkprof list shapes) and model:NAME/decode or /prefill "
+               "(qkprof list models); seed on a GPU, 4x128x8x128 on the emulated device"},
     TextOption{"--dtypes", &ChoiceOptions::dtypes, "TYPES", "f32, bf16, f16"},
     TextOption{"--states", &ChoiceOptions::states, "STATES", "of the cache: cold (the L2 holds other data), warm"},
-    TextOption{"--device", &ChoiceOptions::device, "DEVICE", "auto, emulated, cuda (the first) or cuda:N"},
-    TextOption{"--seed", &ChoiceOptions::seed, "N", "of the random inputs"},
-    TextOption{"--eps", &ChoiceOptions::eps, "X", "added to the mean square"},
-    TextOption{"--rotary-base", &ChoiceOptions::rotary_base, "X", "theta_i = base^(-2i/D)"},
-    TextOption{"--offset", &ChoiceOptions::offset, "N", "q and out begin so many elements after a 256-byte boundary"}};
+    TextOption{"--device", &ChoiceOptions::device, "DEVICE", "auto, emulated, cuda (the first) or cuda:N"}};
 
 // The enumerators that a list names, each once, in the order of `all`.
 template <class E, std::size_t N>
@@ -53,28 +48,28 @@ std::vector<E> words_of(const std::string& list, const char* option, const std::
     return {chosen.begin(), chosen.end()};
 }
 
-double parse_number(const std::string& text, const char* option, double least) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value < least) {
-        throw InputError(fmt::format("{} '{}' is not a number of at least {}.", option, text, least));
+// Throws InputError where the problem cannot be run.
+void check(const Problem& problem) {
+    const std::string fault = extents_fault(problem).empty() ? problem.fault() : extents_fault(problem);
+    if (!fault.empty()) {
+        throw InputError(fmt::format("The problem '{}' cannot be run: {}.", text_of(problem), fault));
     }
-    return value;
 }
 
-Problem common_problem(const ChoiceOptions& options) {
-    constexpr long long largest_offset = 1 << 20;
-    Problem problem;
-    problem.eps = static_cast<float>(parse_number(options.eps, "--eps", 0));
-    constexpr float largest_eps = 1000;  // beyond, the results of 16-bit types are lost among their smallest numbers
-    if (problem.eps > largest_eps) {
-        throw InputError(fmt::format("--eps '{}' is over {}.", options.eps, largest_eps));
+// Adds a problem that is not there. The name of an entry says neither eps nor the rotary base.
+void add(std::vector<Problem>& problems, const Problem& problem) {
+    for (const Problem& other : problems) {
+        if (other == problem) {
+            return;
+        }
+        if (text_of(other) == text_of(problem)) {
+            throw InputError(fmt::format(
+                "The shapes hold {} twice, with eps {} and rotary base {} and with {} and {}, and a name says "
+                "neither: run them one by one, or give --eps and --rotary-base.",
+                text_of(problem), other.eps, other.rotary_base, problem.eps, problem.rotary_base));
+        }
     }
-    problem.rotary_base = parse_number(options.rotary_base, "--rotary-base", 1);
-    problem.seed =
-        static_cast<std::uint64_t>(parse_integer(options.seed, "--seed", 0, std::numeric_limits<long long>::max()));
-    problem.offset = parse_integer(options.offset, "--offset", 0, largest_offset);
-    return problem;
+    problems.push_back(problem);
 }
 
 }  // namespace
@@ -84,6 +79,15 @@ void add_choice(CLI::App& command, ChoiceOptions& options) {
         text_option(command, option.name, options.*option.value, option.type, option.meaning);
     }
     command.get_option("--shapes")->check(not_empty);
+    constexpr const char* group = "The problem";
+    for (const ProblemOption& option : problem_options()) {
+        text_option(command, option.name, options.problem.*option.value, option.type, option.meaning)
+            ->check(not_empty)
+            ->group(group);
+    }
+    for (const ProblemFlag& flag : problem_flags()) {
+        command.add_flag(flag.name, options.problem.*flag.value, flag.meaning)->group(group);
+    }
     command
         .add_option("--sweep", options.sweeps, "other values of a parameter (qkprof list variants); may be repeated")
         ->type_name("PARAMETER=VALUES")
@@ -95,9 +99,10 @@ std::string text_of(const ChoiceOptions& options) {
     std::string text;
     for (const TextOption& option : text_options) {
         if (options.*option.value != standard.*option.value) {
-            text += fmt::format(" {} {}", option.name, options.*option.value);
+            text += fmt::format(" {} {}", option.name, quoted(options.*option.value));
         }
     }
+    text += text_of(options.problem);
     for (const std::string& sweep : options.sweeps) {
         text += fmt::format(" --sweep {}", sweep);
     }
@@ -113,16 +118,15 @@ std::vector<Problem> Choice::problems(Backend backend, std::int64_t l2_bytes) co
     std::vector<Problem> problems;
     for (const std::string& word : shapes.empty() ? standard : shapes) {
         for (const DataType dtype : dtypes) {
-            for (const Shape& shape : shapes_of(word, l2_bytes, dtype)) {
-                Problem problem = common;
-                problem.batch = shape.batch;
-                problem.sequence = shape.sequence;
-                problem.heads = shape.heads;
-                problem.head_dim = shape.head_dim;
-                problem.dtype = dtype;
-                if (std::find(problems.begin(), problems.end(), problem) == problems.end()) {
-                    problems.push_back(problem);
+            for (Problem problem : problems_of(word, l2_bytes, dtype)) {
+                for (const Setting& setting : settings) {
+                    setting(problem);
                 }
+                if (problem.context == problem.sequence) {
+                    problem.context = 0;  // no other problem, however it was said
+                }
+                check(problem);
+                add(problems, problem);
             }
         }
     }
@@ -135,7 +139,7 @@ Choice parse(const ChoiceOptions& options, const EmulatorOptions& emulator) {
     choice.dtypes = words_of(options.dtypes, "--dtypes", std::array{DataType::f32, DataType::bf16, DataType::f16});
     choice.states = words_of(options.states, "--states", std::array{CacheState::cold, CacheState::warm});
     std::transform(options.sweeps.begin(), options.sweeps.end(), std::back_inserter(choice.sweeps), parse_sweep);
-    choice.common = common_problem(options);
+    choice.settings = parse(options.problem);
     if (!options.shapes.empty()) {
         choice.shapes = split_list(options.shapes, "--shapes");
     }

@@ -4,6 +4,7 @@
 #include "cli.h"
 
 #include "device.h"
+#include "problem_options.h"
 #include "selection.h"
 
 #include <memory>
@@ -20,10 +21,7 @@ struct ChoiceOptions {
     std::string states = "cold,warm";
     std::string device = "auto";
     std::vector<std::string> sweeps;
-    std::string seed = "1";
-    std::string eps = "1e-6";
-    std::string rotary_base = "10000";
-    std::string offset = "0";
+    ProblemOptions problem;
 };
 
 // `options` must outlive the parsing of the command line.
@@ -39,10 +37,11 @@ struct Choice {
     std::vector<DataType> dtypes;
     std::vector<CacheState> states;
     std::vector<Sweep> sweeps;
-    Problem common;  // all but shape and dtype
+    std::vector<Setting> settings;  // of the problems
 
     std::vector<Candidate> candidates(Backend backend) const;
-    // Every shape in every dtype, each once.
+    // Every shape in every dtype, each once. Throws InputError where one cannot be run, and where the names of two are
+    // the same.
     std::vector<Problem> problems(Backend backend, std::int64_t l2_bytes) const;
 };
 

@@ -13,22 +13,11 @@
 namespace qkprof::cli {
 namespace {
 
-// The path of this program for a shell, quoted where it must be.
+// The path of this program for a shell.
 std::string program() {
     std::error_code error;
-    std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
-    if (error) {
-        return "qkprof";
-    }
-    constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./";
-    if (path.find_first_not_of(plain) == std::string::npos) {
-        return path;
-    }
-    std::string quoted = "'";
-    for (const char letter : path) {
-        quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-    }
-    return quoted + "'";
+    const std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
+    return error ? "qkprof" : quoted(path);
 }
 
 // The options that trace this call alone.
@@ -36,9 +25,10 @@ std::string options_of(ChoiceOptions options, const Traced::Call& call, const Pl
     const Problem& p = plan.problems.front();
     options.variants = call.candidate->variant->name;
     options.states = name_of(call.state);
-    options.shapes = fmt::format("{}x{}x{}x{}", p.batch, p.sequence, p.heads, p.head_dim);
+    options.shapes = p.shape_text();
     options.dtypes = name_of(p.dtype);
     options.device = device.id;
+    options.problem = options_of(p, options.problem);
     options.sweeps.clear();  // those that other variants have
     for (const auto& [parameter, value] : call.candidate->non_standard) {
         options.sweeps.push_back(fmt::format("{}={}", parameter, value));

@@ -2,6 +2,7 @@
 
 #include "calibrator.h"
 #include "context.h"
+#include "input.h"
 #include "names.h"
 #include "traffic.h"
 #include "workload.h"
@@ -88,6 +89,7 @@ class CudaDevice final : public Device {
     }
 
     std::unique_ptr<Workload> load(const Problem& problem, std::int64_t scratch_bytes) override {
+        check_input(problem);
         context_.use();
         std::size_t free_bytes = 0;
         std::size_t total_bytes = 0;
@@ -121,12 +123,10 @@ class CudaDevice final : public Device {
 
   private:
     InputError too_large(const Problem& problem, std::int64_t scratch_bytes, std::int64_t available) const {
-        return InputError(
-            fmt::format("{}x{}x{}x{} {} needs {} of device memory ({} of it scratch) and {} ({}) has {} free: take a "
-                        "smaller shape.",
-                        problem.batch, problem.sequence, problem.heads, problem.head_dim, name_of(problem.dtype),
-                        gibibytes(bytes_needed(problem, scratch_bytes)), gibibytes(scratch_bytes), info().description,
-                        info().id, gibibytes(available)));
+        return InputError(fmt::format(
+            "{} needs {} of device memory ({} of it scratch) and {} ({}) has {} free: take a smaller shape.",
+            words_for(problem), gibibytes(bytes_needed(problem, scratch_bytes)), gibibytes(scratch_bytes),
+            info().description, info().id, gibibytes(available)));
     }
 
     cuda::Context context_;

@@ -1,7 +1,8 @@
 #include "device_kernels.h"
 
-#include "input.h"
 #include "resources.h"
+
+#include <cstring>
 
 extern "C" __global__ void qkprof_sentinel() {}
 
@@ -17,18 +18,30 @@ __device__ std::int64_t first_index() { return static_cast<std::int64_t>(blockId
 __device__ std::int64_t index_stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
 
 template <class T>
-__global__ void fill_kernel(T* q, std::int64_t count, std::uint64_t seed) {
-    for (std::int64_t i = first_index(); i < count; i += index_stride()) {
-        q[i] = from_float<T>(input_value(seed, static_cast<std::uint64_t>(i)));
+__global__ void fill_kernel(Tensor tensor, T* memory) {
+    for (std::int64_t i = first_index(); i < tensor.elements(); i += index_stride()) {
+        memory[i] = from_float<T>(tensor.value_at(i));
     }
 }
 
 template <class T>
-__global__ void changed_kernel(const T* q, std::int64_t count, std::uint64_t seed, unsigned long long* changed) {
+__global__ void changed_input_kernel(Tensor tensor, const T* memory, unsigned long long* changed) {
     unsigned long long own = 0;
-    for (std::int64_t i = first_index(); i < count; i += index_stride()) {
-        const T filled = from_float<T>(input_value(seed, static_cast<std::uint64_t>(i)));
-        own += to_float(q[i]) == to_float(filled) ? 0U : 1U;  // a NaN is a change too
+    for (std::int64_t i = first_index(); i < tensor.elements(); i += index_stride()) {
+        own += same_bits(memory[i], from_float<T>(tensor.value_at(i))) ? 0U : 1U;
+    }
+    if (own != 0) {
+        atomicAdd(changed, own);
+    }
+}
+
+template <class T>
+__global__ void changed_gaps_kernel(Tensor tensor, const T* input, const T* result, T poisoned,
+                                    unsigned long long* changed) {
+    unsigned long long own = 0;
+    for (std::int64_t number = first_index(); number < tensor.gaps(); number += index_stride()) {
+        const std::int64_t i = tensor.gap(number);
+        own += same_bits(result[i], input == nullptr ? poisoned : input[i]) ? 0U : 1U;
     }
     if (own != 0) {
         atomicAdd(changed, own);
@@ -49,17 +62,13 @@ __global__ void spin_kernel(unsigned long long nanoseconds) {
 
 // A thread per row: slower than a warp per row, and the very function that the host's comparison is made of.
 template <class T, bool Copied>
-__global__ void judge_kernel(const T* q, const T* out, const float* gamma, const float* cos, const float* sin,
-                             std::int64_t rows, std::int64_t heads, std::int64_t sequence, std::int64_t head_dim,
-                             double eps, Tolerance tolerance, Comparison* parts) {
+__global__ void judge_kernel(Operands<T> operands, Comparison* parts) {
     Comparison own;
-    for (std::int64_t row = first_index(); row < rows; row += index_stride()) {
-        const std::int64_t start = row * head_dim;
+    for (std::int64_t row = first_index(); row < operands.rows; row += index_stride()) {
         if constexpr (Copied) {
-            compare_copied_row(q + start, out + start, head_dim, row, own);
+            compare_copied_row(operands, row, own);
         } else {
-            const std::int64_t entry = row / heads % sequence * (head_dim / 2);
-            compare_row(q + start, out + start, gamma, cos + entry, sin + entry, head_dim, eps, tolerance, row, own);
+            compare_row(operands, row, own);
         }
     }
     // Raw bytes, since a shared variable may not have initialisers.
@@ -88,54 +97,47 @@ __global__ void read_kernel(const uint4* zeros, std::int64_t count, unsigned* si
     }
 }
 
-// Calls f(T{}) for the problem's storage type.
-template <class F>
-void for_storage_type(DataType dtype, F f) {
-    switch (dtype) {
-        case DataType::f32:
-            return f(float{});
-        case DataType::bf16:
-            return f(bf16{});
-        case DataType::f16:
-            return f(f16{});
-    }
-}
-
-template <class T, bool Copied>
-void launch_judge(const Problem& problem, const Buffers& buffers, Comparison* parts, cudaStream_t stream) {
-    judge_kernel<T, Copied><<<judge_blocks, judge_threads, 0, stream>>>(
-        static_cast<const T*>(buffers.q), static_cast<const T*>(buffers.q_out),
-        static_cast<const float*>(buffers.gamma_q), static_cast<const float*>(buffers.cos),
-        static_cast<const float*>(buffers.sin), problem.rows(), problem.heads, problem.sequence, problem.head_dim,
-        static_cast<double>(problem.eps), tolerance_of(problem.dtype), parts);
-}
-
 }  // namespace
 
-void fill_input(const Problem& problem, void* q, cudaStream_t stream) {
-    for_storage_type(problem.dtype, [&]<class T>(T) {
-        fill_kernel<<<fill_blocks, fill_threads, 0, stream>>>(static_cast<T*>(q), problem.elements(), problem.seed);
+void fill_input(const Tensor& tensor, DataType dtype, void* memory, cudaStream_t stream) {
+    for_storage(dtype, [&]<class T>(T) {
+        fill_kernel<<<fill_blocks, fill_threads, 0, stream>>>(tensor, static_cast<T*>(memory));
     });
-    check(cudaGetLastError(), "filling q");
+    check(cudaGetLastError(), "filling the inputs");
 }
 
-void count_changed_input(const Problem& problem, const void* q, unsigned long long* changed, cudaStream_t stream) {
-    for_storage_type(problem.dtype, [&]<class T>(T) {
-        changed_kernel<<<fill_blocks, fill_threads, 0, stream>>>(static_cast<const T*>(q), problem.elements(),
-                                                                 problem.seed, changed);
+void count_changed_input(const Tensor& tensor, DataType dtype, const void* memory, unsigned long long* changed,
+                         cudaStream_t stream) {
+    for_storage(dtype, [&]<class T>(T) {
+        changed_input_kernel<<<fill_blocks, fill_threads, 0, stream>>>(tensor, static_cast<const T*>(memory), changed);
     });
-    check(cudaGetLastError(), "checking q");
+    check(cudaGetLastError(), "checking the inputs");
 }
 
-void judge(const Problem& problem, const Buffers& buffers, bool copied, Comparison* parts, cudaStream_t stream) {
-    for_storage_type(problem.dtype, [&]<class T>(T) {
+void count_changed_gaps(const Tensor& tensor, DataType dtype, const void* input, const void* result,
+                        unsigned long long* changed, cudaStream_t stream) {
+    if (tensor.gaps() == 0) {
+        return;
+    }
+    for_storage(dtype, [&]<class T>(T) {
+        T poisoned;
+        std::memset(&poisoned, 0xff, sizeof(T));
+        changed_gaps_kernel<<<fill_blocks, fill_threads, 0, stream>>>(tensor, static_cast<const T*>(input),
+                                                                      static_cast<const T*>(result), poisoned, changed);
+    });
+    check(cudaGetLastError(), "checking what lies between the results");
+}
+
+void judge(const Problem& problem, const Buffers& memory, bool copied, Comparison* parts, cudaStream_t stream) {
+    for_storage(problem.dtype, [&]<class T>(T) {
+        const Operands<T> operands(problem, memory);
         if (copied) {
-            launch_judge<T, true>(problem, buffers, parts, stream);
+            judge_kernel<T, true><<<judge_blocks, judge_threads, 0, stream>>>(operands, parts);
         } else {
-            launch_judge<T, false>(problem, buffers, parts, stream);
+            judge_kernel<T, false><<<judge_blocks, judge_threads, 0, stream>>>(operands, parts);
         }
     });
-    check(cudaGetLastError(), "judging out");
+    check(cudaGetLastError(), "judging the results");
 }
 
 void read_zeros(const void* zeros, std::int64_t bytes, void* sink, cudaStream_t stream) {

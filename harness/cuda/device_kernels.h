@@ -1,37 +1,32 @@
-// The kernels of the instrument itself, as functions that enqueue them: filling q, judging out, evicting the caches and
-// marking a stretch of a stream. None of them is ever inside a measured interval.
+// The kernels of the instrument itself, as functions that enqueue them: filling the inputs, judging the results,
+// evicting the caches and marking a stretch of a stream. None of them is ever inside a measured interval.
 #pragma once
 
-#include "problem.h"
 #include "reference.h"
-#include "variant.h"
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
 
 namespace qkprof::cuda {
 
-// Writes the problem's inputs to q, rounded to its storage type.
-void fill_input(const Problem& problem, void* q, cudaStream_t stream);
+// Writes the inputs of `tensor`, rounded to the storage type, to its memory.
+void fill_input(const Tensor& tensor, DataType dtype, void* memory, cudaStream_t stream);
 
-// Adds to `*changed` (device memory) the number of elements of q that are not what fill_input() wrote.
-void count_changed_input(const Problem& problem, const void* q, unsigned long long* changed, cudaStream_t stream);
+// Adds to `*changed` (device memory) the number of elements of `memory` that are not what fill_input() wrote.
+void count_changed_input(const Tensor& tensor, DataType dtype, const void* memory, unsigned long long* changed,
+                         cudaStream_t stream);
 
-// Compares every row of buffers.out with the reference, or with q where `copied` is set. `parts` (device memory) takes
-// judge_blocks partial comparisons: merged in order they give the same sums every time.
+// Likewise of the elements in the gaps of `result` that are not those of `input` or, where that is null, all ones: what
+// GuardedBuffer::poison() wrote.
+void count_changed_gaps(const Tensor& tensor, DataType dtype, const void* input, const void* result,
+                        unsigned long long* changed, cudaStream_t stream);
+
+// Compares every row of the results with the reference, or with the inputs where `copied` is set; memory.q and memory.k
+// are the inputs as they were before the call. `parts` (device memory) takes judge_blocks partial comparisons: merged
+// in order they give the same sums every time.
 inline constexpr int judge_blocks = 2048;
-void judge(const Problem& problem, const Buffers& buffers, bool copied, Comparison* parts, cudaStream_t stream);
-
-QK_ANYWHERE void merge(Comparison& whole, const Comparison& part) {
-    whole.squared_error += part.squared_error;
-    whole.squared_reference += part.squared_reference;
-    whole.wrong += part.wrong;
-    if (part.first_wrong >= 0 && (whole.first_wrong < 0 || part.first_wrong < whole.first_wrong)) {
-        whole.first_wrong = part.first_wrong;
-    }
-}
+void judge(const Problem& problem, const Buffers& memory, bool copied, Comparison* parts, cudaStream_t stream);
 
 // Reads `bytes` (a multiple of 16) of zeros once. It only reads, so that no dirty line is left for what comes after;
 // `sink` (4 bytes of device memory) is written if the data is not all zeros, which the compiler cannot know.

@@ -22,29 +22,13 @@ std::int64_t persisting_bytes(const Variant& variant, const Request& request) {
     return variant.persisting_bytes ? variant.persisting_bytes(request) : 0;
 }
 
-// What the reference says of one element, computed on the host from the row's inputs.
-template <class T>
-double expected_value(const Problem& problem, const Buffers& device, std::int64_t index, cudaStream_t stream) {
-    const std::int64_t dim = problem.head_dim;
-    const std::int64_t row = index / dim;
-    const std::int64_t entry = row / problem.heads % problem.sequence * (dim / 2);
-    std::vector<T> q(static_cast<std::size_t>(dim));
-    std::vector<float> gamma(static_cast<std::size_t>(dim));
-    std::vector<float> cos(static_cast<std::size_t>(dim / 2));
-    std::vector<float> sin(static_cast<std::size_t>(dim / 2));
-    copy(q.data(), static_cast<const T*>(device.q) + row * dim, dim * problem.element_bytes(), stream);
-    copy(gamma.data(), device.gamma_q, problem.gamma_bytes(), stream);
-    copy(cos.data(), static_cast<const float*>(device.cos) + entry, problem.gamma_bytes() / 2, stream);
-    copy(sin.data(), static_cast<const float*>(device.sin) + entry, problem.gamma_bytes() / 2, stream);
-    const double scale = reference_scale(q.data(), dim, static_cast<double>(problem.eps));
-    return reference_element(q.data(), scale, gamma.data(), cos.data(), sin.data(), dim, index % dim).value;
+// In place a kernel is given the tensor's copy by its name; the tensor itself stays as it was.
+const char* input_name(const Problem& problem, const Tensor& tensor) {
+    return problem.in_place ? "what is kept of the inputs" : tensor.name;
 }
 
-template <class T>
-double element(const void* tensor, std::int64_t index, cudaStream_t stream) {
-    T value;
-    copy(&value, static_cast<const T*>(tensor) + index, sizeof(T), stream);
-    return static_cast<double>(to_float(value));
+void append(std::string& sentences, const std::string& sentence) {
+    sentences += fmt::format("{}{}", sentences.empty() || sentence.empty() ? "" : " ", sentence);
 }
 
 }  // namespace
@@ -54,49 +38,106 @@ CudaWorkload::CudaWorkload(const Context& context, const Problem& problem, std::
     : context_(context),
       problem_(problem),
       further_metrics_(further_metrics),
-      q_("q", problem.tensor_bytes(), offset_bytes(problem)),
-      out_("out", problem.tensor_bytes(), offset_bytes(problem)),
-      gamma_("gamma", problem.gamma_bytes()),
+      gamma_q_(problem.key_heads > 0 ? "gamma_q" : "gamma", problem.gamma_bytes()),
+      gamma_k_("gamma_k", problem.key_heads > 0 ? problem.gamma_bytes() : 0),
       tables_("the tables", 2 * problem.table_bytes()),
+      positions_("positions", problem.position_bytes()),
       scratch_("scratch", scratch_bytes),
       parts_(allocate(parts_bytes)),
-      changed_(allocate(sizeof(unsigned long long))) {
-    fill_input(problem_, q_.data(), context_.stream());
-    const Tables tables = build_tables(problem_);
-    const Buffers to = buffers();
-    copy(gamma_.data(), tables.gamma.data(), problem_.gamma_bytes(), context_.stream());
-    copy(const_cast<void*>(to.cos), tables.cos.data(), problem_.table_bytes(), context_.stream());
-    copy(const_cast<void*>(to.sin), tables.sin.data(), problem_.table_bytes(), context_.stream());
+      counter_(allocate(sizeof(unsigned long long))) {
+    const cudaStream_t stream = context_.stream();
+    for (const Tensor& tensor : tensors_of(problem)) {
+        const std::int64_t bytes = tensor.elements() * problem.element_bytes();
+        tensors_.push_back({.tensor = tensor,
+                            .input = {input_name(problem, tensor), bytes, offset_bytes(problem)},
+                            .result = {tensor.result_name, bytes, offset_bytes(problem)}});
+        fill_input(tensor, problem.dtype, tensors_.back().input.data(), stream);
+    }
+    const Constants constants = constants_of(problem);
+    const auto upload = [&](const GuardedBuffer& to, const std::vector<std::byte>& from) {
+        copy(to.data(), from.data(), to.bytes(), stream);
+    };
+    upload(gamma_q_, constants.gamma_q);
+    upload(gamma_k_, constants.gamma_k);
+    upload(tables_, constants.tables);
+    upload(positions_, constants.positions);
 }
 
 std::int64_t CudaWorkload::bytes_needed(const Problem& problem, std::int64_t scratch_bytes) {
-    return 2 * GuardedBuffer::footprint(problem.tensor_bytes(), offset_bytes(problem)) +
-           GuardedBuffer::footprint(problem.gamma_bytes()) + GuardedBuffer::footprint(2 * problem.table_bytes()) +
-           GuardedBuffer::footprint(scratch_bytes) + parts_bytes +
-           static_cast<std::int64_t>(sizeof(unsigned long long));
+    std::int64_t bytes = parts_bytes + static_cast<std::int64_t>(sizeof(unsigned long long));
+    for (const Tensor& tensor : tensors_of(problem)) {
+        bytes += 2 * GuardedBuffer::footprint(tensor.elements() * problem.element_bytes(), offset_bytes(problem));
+    }
+    const std::int64_t gamma_k_bytes = problem.key_heads > 0 ? problem.gamma_bytes() : 0;
+    for (const std::int64_t own :
+         {problem.gamma_bytes(), gamma_k_bytes, 2 * problem.table_bytes(), problem.position_bytes(), scratch_bytes}) {
+        bytes += GuardedBuffer::footprint(own);
+    }
+    return bytes;
 }
 
 Request CudaWorkload::request(const Parameters& parameters) const {
     return {problem_, parameters, context_.info().limits};
 }
 
-Buffers CudaWorkload::buffers() const {
-    const auto* cos = static_cast<const float*>(tables_.data());
-    return {.q = q_.data(),
-            .q_out = out_.data(),
-            .gamma_q = gamma_.data(),
+Buffers CudaWorkload::compared() const {
+    const bool own_k = tensors_.size() > 1;
+    const auto* q = static_cast<const std::byte*>(tensors_[0].input.data());
+    auto* q_out = static_cast<std::byte*>(tensors_[0].result.data());
+    const auto* k = own_k ? static_cast<const std::byte*>(tensors_[1].input.data()) : nullptr;
+    auto* k_out = own_k ? static_cast<std::byte*>(tensors_[1].result.data()) : nullptr;
+    const auto* cos = static_cast<const std::byte*>(tables_.data());
+    return {.q = q,
+            .k = key_heads_at(problem_, q, k),
+            .q_out = q_out,
+            .k_out = key_heads_at(problem_, q_out, k_out),
+            .gamma_q = gamma_q_.data(),
+            .gamma_k = problem_.key_heads > 0 ? gamma_k_.data() : nullptr,
             .cos = cos,
-            .sin = cos + problem_.table_bytes() / 4,
+            .sin = cos + problem_.table_bytes(),
+            .positions = positions_.bytes() > 0 ? positions_.data() : nullptr,
             .scratch = scratch_.data()};
+}
+
+Buffers CudaWorkload::buffers() const {
+    Buffers given = compared();
+    if (problem_.in_place) {
+        given.q = given.q_out;
+        given.k = given.k_out;
+    }
+    return given;
+}
+
+std::vector<const GuardedBuffer*> CudaWorkload::guarded() const {
+    std::vector<const GuardedBuffer*> all;
+    for (const Memory& memory : tensors_) {
+        all.insert(all.end(), {&memory.input, &memory.result});
+    }
+    all.insert(all.end(), {&gamma_q_, &gamma_k_, &tables_, &positions_, &scratch_});
+    return all;
+}
+
+void CudaWorkload::restore() const {
+    for (const Memory& memory : tensors_) {
+        if (problem_.in_place && memory.result.bytes() > 0) {
+            check(cudaMemcpyAsync(memory.result.data(), memory.input.data(),
+                                  static_cast<std::size_t>(memory.result.bytes()), cudaMemcpyDeviceToDevice,
+                                  context_.stream()),
+                  "restoring the inputs");
+        }
+    }
 }
 
 Verification CudaWorkload::verify(const Variant& variant, const Parameters& parameters) {
     context_.use();
     const cudaStream_t stream = context_.stream();
-    for (const GuardedBuffer* buffer : {&q_, &out_, &gamma_, &tables_, &scratch_}) {
+    for (const GuardedBuffer* buffer : guarded()) {
         buffer->arm(stream);
     }
-    out_.poison(stream);
+    for (const Memory& memory : tensors_) {
+        memory.result.poison(stream);
+    }
+    restore();
     scratch_.poison(stream);
     const Request wanted = request(parameters);
     Verification failed;
@@ -129,11 +170,10 @@ std::string CudaWorkload::finish(const Variant& variant) const {
     // An error that the next call gives again has ended the context: nothing in this process can use the GPU any more.
     if (const cudaError_t again = cudaDeviceSynchronize(); again != cudaSuccess) {
         discard(again);
-        throw DeviceLost(fmt::format(
-            "{} on {}x{}x{}x{} {} faulted and the GPU is lost to this process: {}. Leave the variant out, or run "
-            "compute-sanitizer on it.",
-            variant.name, problem_.batch, problem_.sequence, problem_.heads, problem_.head_dim, name_of(problem_.dtype),
-            said));
+        throw DeviceLost(
+            fmt::format("{} on {} faulted and the GPU is lost to this process: {}. Leave the variant out, or run "
+                        "compute-sanitizer on it.",
+                        variant.name, words_for(problem_), said));
     }
     return fmt::format("{} did not finish: {}.", variant.name, said);
 }
@@ -144,54 +184,53 @@ void CudaWorkload::wait_for(const Variant& variant) const {
     }
 }
 
+template <class F>
+unsigned long long CudaWorkload::counted(F count) const {
+    unsigned long long number = 0;
+    auto* counter = static_cast<unsigned long long*>(counter_.get());
+    check(cudaMemsetAsync(counter, 0, sizeof(number), context_.stream()), "clearing a counter");
+    count(counter);
+    copy(&number, counter, sizeof(number), context_.stream());
+    return number;
+}
+
 std::string CudaWorkload::trespass() {
     const cudaStream_t stream = context_.stream();
     std::string found;
-    for (const GuardedBuffer* buffer : {&q_, &out_, &gamma_, &tables_, &scratch_}) {
-        if (const std::string damage = buffer->damage(stream); !damage.empty()) {
-            found += (found.empty() ? "" : " ") + damage;
-        }
+    for (const GuardedBuffer* buffer : guarded()) {
+        append(found, buffer->damage(stream));
     }
-    unsigned long long changed = 0;
-    auto* counter = static_cast<unsigned long long*>(changed_.get());
-    check(cudaMemsetAsync(counter, 0, sizeof(changed), stream), "clearing a counter");
-    count_changed_input(problem_, q_.data(), counter, stream);
-    copy(&changed, counter, sizeof(changed), stream);
-    if (changed != 0) {
-        fill_input(problem_, q_.data(), stream);  // for the variants that come after
-        found += fmt::format("{}A kernel changed {} element(s) of q, its input.", found.empty() ? "" : " ", changed);
+    for (const Memory& memory : tensors_) {
+        const auto changed = counted([&](unsigned long long* counter) {
+            count_changed_input(memory.tensor, problem_.dtype, memory.input.data(), counter, stream);
+        });
+        if (changed != 0) {
+            fill_input(memory.tensor, problem_.dtype, memory.input.data(), stream);  // for those that come after
+            append(found, fmt::format("A kernel changed {} element(s) of {}, its input.", changed,
+                                      input_name(problem_, memory.tensor)));
+        }
+        const auto between = counted([&](unsigned long long* counter) {
+            count_changed_gaps(memory.tensor, problem_.dtype, problem_.in_place ? memory.input.data() : nullptr,
+                               memory.result.data(), counter, stream);
+        });
+        if (between != 0) {
+            append(found, gap_fault(memory.tensor, static_cast<std::int64_t>(between)));
+        }
     }
     return found;
 }
 
 Verification CudaWorkload::compare(bool copied) const {
     const cudaStream_t stream = context_.stream();
-    const Buffers device = buffers();
     auto* parts = static_cast<Comparison*>(parts_.get());
-    judge(problem_, device, copied, parts, stream);
+    judge(problem_, compared(), copied, parts, stream);
     std::vector<Comparison> partial(judge_blocks);
     copy(partial.data(), parts, parts_bytes, stream);
     Comparison whole;
     for (const Comparison& part : partial) {
         merge(whole, part);
     }
-    const std::int64_t index = whole.first_wrong;
-    if (index < 0) {
-        return conclude(problem_, whole, 0, 0);
-    }
-    const auto concluded = [&]<class T>(T) {
-        const double expected =
-            copied ? element<T>(device.q, index, stream) : expected_value<T>(problem_, device, index, stream);
-        return conclude(problem_, whole, element<T>(device.q_out, index, stream), expected);
-    };
-    switch (problem_.dtype) {
-        case DataType::f32:
-            return concluded(float{});
-        case DataType::bf16:
-            return concluded(bf16{});
-        default:
-            return concluded(f16{});
-    }
+    return conclude(problem_, whole);
 }
 
 std::vector<Counts> CudaWorkload::count(std::span<const CountJob> jobs) {
@@ -224,6 +263,7 @@ Counts CudaWorkload::count_launches(const CountJob& job) const {
     try {
         const L2SetAside set_aside(persisting_bytes(variant, wanted));
         const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
+        restore();
         activities = record_activities([&] {
             call();  // not counted: what the driver does once for a kernel
             mark(context_.stream());
@@ -250,6 +290,7 @@ void CudaWorkload::run_counted(const CountJob& job, const TrafficJob::Counted& c
     const Request wanted = request(*job.parameters);
     const L2SetAside set_aside(persisting_bytes(variant, wanted));
     const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
+    restore();
     if (job.state == CacheState::cold) {
         context_.evict_caches();
     } else {
@@ -269,6 +310,7 @@ std::unique_ptr<Timing> CudaWorkload::timing(const Variant& variant, const Param
     context_.use();
     const Request wanted = request(parameters);
     const auto enqueue = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
+    restore();
     return std::make_unique<GraphTiming>(context_, range_name(variant.name, state), state,
                                          persisting_bytes(variant, wanted), enqueue);
 }
@@ -278,6 +320,7 @@ void CudaWorkload::trace(const Variant& variant, const Parameters& parameters, C
     const Request wanted = request(parameters);
     const L2SetAside set_aside(persisting_bytes(variant, wanted));
     const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
+    restore();
     // In either state: what the driver does once for a kernel is no part of the call.
     call();
     if (state == CacheState::cold) {

@@ -1,5 +1,5 @@
-// The device memory of one problem: q, out, the tables and the scratch, each at the alignment that the problem asks
-// for.
+// The device memory of one problem: the tensors, what the operation takes beside them and the scratch, each at the
+// alignment that the problem asks for.
 #pragma once
 
 #include "input.h"
@@ -10,40 +10,50 @@ namespace qkprof::emulator {
 
 class ProblemBuffers {
   public:
-    // q and out take no memory before they are touched: a test of a huge problem may fill a few rows only. Throws
+    // The tensors take no memory before they are touched: a test of a huge problem may fill a part only. Throws
     // std::bad_alloc.
     ProblemBuffers(const Problem& problem, std::int64_t scratch_bytes);
 
     static std::int64_t bytes_needed(const Problem& problem, std::int64_t scratch_bytes);
 
-    // Rows first .. last - 1 of q.
+    // Fills elements first .. last - 1 of each tensor's memory with the problem's inputs.
     void fill(std::int64_t first, std::int64_t last);
-    // Makes out and scratch NaN.
-    void poison();
+    void fill();
+    // Makes the memory what it is before a call: the scratch NaN, and the results too, or in place the inputs again.
+    void restore();
     // Makes `memory` consist of these buffers.
     void enter(GlobalMemory& memory) const;
+    // What a call is given.
     Buffers addresses() const;
-    // Compares out with the reference, or for a ceiling with q.
+    // The same, but for q and k: as they were before the call. (They are not what it was given where it is in place.)
+    Buffers compared() const;
+    // What the call wrote of the results' memory that no result belongs in, as a sentence; empty if nothing.
+    std::string trespass() const;
+    // Compares the results with the reference, or for a ceiling with the inputs.
     Verification compare(Family family) const;
 
     const Problem& problem() const { return problem_; }
-    const Tables& tables() const { return tables_; }
-    std::byte* q() const { return q_.data() + offset_bytes(); }
-    std::byte* out() const { return out_.data() + offset_bytes(); }
 
   private:
+    // Two pieces of memory, in place as well as out of place: the inputs, and what takes the results. In place a call
+    // is given the second alone, into which restore() copies the first; so the reference has the inputs, and each call
+    // can begin with them, without their being made again.
+    struct Memory {
+        Tensor tensor;
+        Mapping input;
+        Mapping result;
+    };
     std::int64_t offset_bytes() const { return problem_.offset * problem_.element_bytes(); }
-    const float* cos() const { return reinterpret_cast<const float*>(cos_and_sin_.data()); }
-    const float* sin() const { return cos() + tables_.cos.size(); }
-    std::uint64_t tensor_bytes() const { return static_cast<std::uint64_t>(problem_.tensor_bytes()); }
+    std::uint64_t bytes_of(const Tensor& tensor) const;
+    std::byte* input(std::size_t tensor) const;
+    std::byte* result(std::size_t tensor) const;
 
     Problem problem_;
-    Tables tables_;
-    std::uint64_t scratch_bytes_;
-    Mapping q_;
-    Mapping out_;
-    Mapping gamma_;
-    Mapping cos_and_sin_;
+    std::vector<Memory> tensors_;
+    Mapping gamma_q_;
+    Mapping gamma_k_;
+    Mapping tables_;
+    Mapping positions_;
     Mapping scratch_;
 };
 

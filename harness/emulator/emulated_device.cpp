@@ -3,6 +3,7 @@
 #include "buffers.h"
 #include "engine.h"
 #include "error.h"
+#include "input.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ class EmulatedWorkload : public Workload {
   public:
     EmulatedWorkload(Engine& engine, const Problem& problem, std::int64_t scratch_bytes)
         : engine_(engine), buffers_(problem, scratch_bytes) {
-        buffers_.fill(0, problem.rows());
+        buffers_.fill();
     }
 
     Verification verify(const Variant& variant, const Parameters& parameters) override {
@@ -60,6 +61,7 @@ class EmulatedWorkload : public Workload {
     // What is remembered of one variant with its parameters.
     struct Results {
         Verification verification;
+        std::string unfinished;  // why there are no counts
         Counted cold;
         std::optional<Counted> warm;
         std::int64_t caches_of = 0;  // Engine::launches_ever() after the cold run
@@ -68,14 +70,17 @@ class EmulatedWorkload : public Workload {
 
     Counts counts_of(const CountJob& job) {
         Results& results = results_of(*job.variant, *job.parameters);
-        if (!results.verification.fault.empty()) {
-            return {unknown("the kernel did not finish: " + results.verification.fault), {}};
+        if (!results.unfinished.empty()) {
+            return {unknown("the kernel did not finish: " + results.unfinished), {}};
         }
         if (job.state == CacheState::cold) {
             return {counters_of(results.cold), results.cold.kernels};
         }
+        // In place a repeated call works on the results of the last one. They stay within bounds, since each call
+        // normalises, and what is counted does not depend on them.
         if (!results.warm) {
             if (engine_.launches_ever() != results.caches_of) {
+                buffers_.restore();
                 engine_.caches().displace();
                 run(*job.variant, *job.parameters);
             }
@@ -98,20 +103,22 @@ class EmulatedWorkload : public Workload {
     }
 
     Results run_and_compare(const Variant& variant, const Parameters& parameters) {
-        buffers_.poison();
+        buffers_.restore();
         Results results;
         try {
             engine_.caches().displace();
             results.cold = run(variant, parameters);
             results.caches_of = engine_.launches_ever();
         } catch (const emulator::Fault& fault) {
-            results.verification.fault = fault.what();
-            return results;
+            results.unfinished = fault.what();
         } catch (const LaunchError& refused) {
-            results.verification.fault = refused.what();
-            return results;
+            results.unfinished = refused.what();
         }
-        results.verification = buffers_.compare(variant.family);
+        const std::string fault = results.unfinished.empty() ? buffers_.trespass() : results.unfinished;
+        if (fault.empty()) {
+            results.verification = buffers_.compare(variant.family);
+        }
+        results.verification.fault = fault;
         return results;
     }
 
@@ -193,13 +200,14 @@ class EmulatedDevice : public Device {
     }
 
     std::unique_ptr<Workload> load(const Problem& problem, std::int64_t scratch_bytes) override {
+        check_input(problem);
         const std::int64_t needed = bytes_needed(problem, scratch_bytes);
         if (needed > info_.memory_bytes) {
-            throw InputError(fmt::format(
-                "The problem {}x{}x{}x{} in {} needs {} bytes of memory and the emulated device has {} (half of this "
-                "machine's): choose a smaller shape.",
-                problem.batch, problem.sequence, problem.heads, problem.head_dim, name_of(problem.dtype), needed,
-                info_.memory_bytes));
+            throw InputError(
+                fmt::format("The problem {} needs {} bytes of memory and the emulated device has {} (half of this "
+                            "machine's): choose "
+                            "a smaller shape.",
+                            words_for(problem), needed, info_.memory_bytes));
         }
         return std::make_unique<EmulatedWorkload>(engine_, problem, scratch_bytes);
     }

@@ -1,0 +1,49 @@
+// Problems by name: the shapes of profiles/shapes.toml and the models of profiles/models.toml, both built into the
+// program.
+#pragma once
+
+#include "shapes.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace qkprof {
+
+struct Preset {
+    std::string name;
+    std::string meaning;
+    std::vector<Shape> shapes;  // empty when the shape follows the L2
+    double l2_multiple = 0;     // (q + out) / L2
+    Shape partial;              // the extents that are given; batch or sequence is 0 and follows
+
+    // The shapes for a device and a storage type.
+    std::vector<Shape> resolve(std::int64_t l2_bytes, DataType dtype) const;
+};
+
+// A language model that normalises query and key head by head, before it rotates them.
+struct Model {
+    std::string name;
+    std::string source;    // where its numbers are from, in words
+    std::string left_out;  // what of it is not modelled; may be empty
+    Problem problem;       // its heads, eps, base, rotary dim, pairing, gemma and context; without tokens
+
+    std::vector<Problem> decode() const;   // 1, 8, 64 and 256 tokens, each at a position of its own
+    std::vector<Problem> prefill() const;  // 1024, 8192 and 65536 tokens; of several prompts where one has not so many
+};
+
+// Throw InputError, naming `source` and the place, where the text is not as shapes.toml and models.toml describe
+// themselves.
+std::vector<Preset> parse_presets(std::string_view toml, std::string_view source);
+std::vector<Model> parse_models(std::string_view toml, std::string_view source);
+
+// Those of the two files.
+const std::vector<Preset>& presets();
+const std::vector<Model>& models();
+
+// The problems of one word of --shapes: a shape, a preset, or model:NAME with /decode, /prefill or nothing for both.
+// Of the storage type; beside that in the first form, or as the model has it. Throws InputError, with the nearest.
+std::vector<Problem> problems_of(std::string_view word, std::int64_t l2_bytes, DataType dtype);
+
+}  // namespace qkprof

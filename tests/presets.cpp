@@ -1,0 +1,169 @@
+// The presets of shapes and models, and their files.
+#include "presets.h"
+
+#include "error.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace qkprof {
+namespace {
+
+bool says(const std::string& message, const std::string& part) { return message.find(part) != std::string::npos; }
+
+TEST(Presets, HaveTheShapesOfTheFile) {
+    EXPECT_EQ(problems_of("seed", 50 << 20, DataType::f32), std::vector{Shape({128, 1024, 16, 128}).problem()});
+    EXPECT_EQ(problems_of("decode", 50 << 20, DataType::bf16).size(), 4U);
+    EXPECT_EQ(problems_of("decode", 50 << 20, DataType::bf16).at(3).dtype, DataType::bf16);
+    EXPECT_EQ(problems_of("2x3x4+1x64", 50 << 20, DataType::f32), std::vector{Shape({2, 3, 4, 64, 1}).problem()});
+    EXPECT_EQ(presets().front().name, "seed");  // the order of the file
+    for (const Preset& preset : presets()) {
+        EXPECT_FALSE(preset.meaning.empty()) << preset.name;
+        EXPECT_FALSE(preset.resolve(1, DataType::f32).empty()) << preset.name;
+    }
+}
+
+TEST(Presets, FollowTheL2) {
+    for (const std::int64_t l2 : {std::int64_t{4} << 20, std::int64_t{50} << 20, std::int64_t{60} << 20}) {
+        for (const DataType dtype : {DataType::f32, DataType::bf16}) {
+            const auto moved = [&](const char* preset) {
+                const Problem s = problems_of(preset, l2, dtype).at(0);
+                return static_cast<double>(2 * s.batch * s.sequence * s.heads * s.head_dim * bytes_of(dtype)) /
+                       static_cast<double>(l2);
+            };
+            EXPECT_NEAR(moved("resident"), 0.25, 0.01);
+            EXPECT_NEAR(moved("streaming"), 8.0, 2.1);  // in whole sequences of 1024: 8 or 16 MiB a piece
+        }
+    }
+    EXPECT_EQ(problems_of("resident", 60 << 20, DataType::f32).at(0), (Shape{1, 960, 16, 128}).problem());
+    EXPECT_EQ(problems_of("streaming", 60 << 20, DataType::f32).at(0), (Shape{30, 1024, 16, 128}).problem());
+}
+
+TEST(Presets, UnknownOnesSuggestTheNearest) {
+    const auto expect = [](const char* word, const char* part) {
+        try {
+            problems_of(word, 50 << 20, DataType::f32);
+            ADD_FAILURE() << word;
+        } catch (const InputError& error) {
+            EXPECT_TRUE(says(error.what(), part)) << error.what();
+        }
+    };
+    expect("residnet", "Did you mean 'resident'?");
+    expect("model:qwen3-8b/decod", "Did you mean 'model:qwen3-8b/decode'?");
+    expect("model:gema-3-27b", "Did you mean 'model:gemma-3-27b'?");
+    expect("qwen3-8b/prefill", "Did you mean 'model:qwen3-8b/prefill'?");
+    expect("frobnicate", "There are seed, resident, streaming, decode and prefill.");
+    expect("", "There is no shape preset ''.");
+}
+
+const Model& model(const std::string& name) {
+    const auto& all = models();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Model& m) { return m.name == name; });
+    EXPECT_NE(found, all.end()) << name;
+    return *found;
+}
+
+TEST(Models, AreDecodedAndPrefilledAsTheirHeadsAre) {
+    const std::vector<Problem> decode = problems_of("model:qwen3-8b/decode", 50 << 20, DataType::bf16);
+    ASSERT_EQ(decode.size(), 4U);
+    EXPECT_EQ(decode[2].text(' '), "1x64x32+8x128 context:40960");
+    EXPECT_EQ(decode[2].rotary_base, 1e6);
+    EXPECT_EQ(decode[2].eps, 1e-6F);
+    EXPECT_EQ(decode[2].dtype, DataType::bf16);
+    std::set<std::int64_t> positions;
+    for (std::int64_t token = 0; token < decode[3].tokens(); ++token) {
+        positions.insert(decode[3].position_of(token));
+    }
+    EXPECT_EQ(positions.size(), 256U);  // each sequence stands elsewhere
+    const std::vector<Problem> prefill = problems_of("model:qwen3-8b/prefill", 50 << 20, DataType::f32);
+    ASSERT_EQ(prefill.size(), 3U);
+    EXPECT_EQ(prefill[0].shape_text(), "1x1024x32+8x128");
+    EXPECT_EQ(prefill[2].shape_text(), "2x32768x32+8x128");  // 65536 positions are more than it has
+    EXPECT_EQ(problems_of("model:gemma-3-27b/prefill", 50 << 20, DataType::f32).at(2).text(' '),
+              "1x65536x32+16x128 context:131072 gemma");
+    EXPECT_EQ(problems_of("model:qwen3-8b", 50 << 20, DataType::f32).size(), 7U);
+    EXPECT_EQ(problems_of("model:glm-4.5/decode", 50 << 20, DataType::f32).at(0).text(' '),
+              "1x1x96+8x128 rotary:64 context:131072");
+}
+
+TEST(Models, CanAllBeRunAndSayWhereTheyAreFrom) {
+    for (const char* name : {"qwen3-0.6b", "qwen3-8b", "qwen3-32b", "qwen3-235b-a22b", "gemma-3-27b"}) {
+        EXPECT_EQ(model(name).name, name);
+    }
+    for (const Model& m : models()) {
+        SCOPED_TRACE(m.name);
+        EXPECT_NE(m.source.find("config.json"), std::string::npos);
+        EXPECT_EQ(m.problem.heads % m.problem.key_heads, 0);
+        for (const Problem& problem : problems_of("model:" + m.name, 50 << 20, DataType::f16)) {
+            EXPECT_EQ(problem.fault(), "");
+            EXPECT_EQ(extents_fault(problem), "");
+            EXPECT_EQ(problem.table_positions(), m.problem.context);
+        }
+    }
+    const auto tokens = [](const std::vector<Problem>& problems) { return problems.back().tokens(); };
+    EXPECT_TRUE(std::all_of(models().begin(), models().end(),
+                            [&](const Model& m) { return tokens(m.decode()) == 256 && tokens(m.prefill()) == 65536; }));
+}
+
+TEST(Models, AFaultyFileIsSaidWithItsLine) {
+    const std::string good =
+        "[m]\nsource = \"x\"\nheads = 4\nkey_heads = 2\nhead_dim = 64\neps = 1e-6\nrotary_base = 1e4\ncontext = 128\n";
+    const auto error = [](const std::string& text) -> std::string {
+        try {
+            parse_models(text, "file.toml");
+        } catch (const InputError& e) {
+            return e.what();
+        }
+        return "no error";
+    };
+    EXPECT_EQ(error(good), "no error");
+    EXPECT_EQ(error(good + "rotary_dim = 32\npairing = \"interleaved\"\ngemma = true\nleft_out = \"y\""), "no error");
+    EXPECT_EQ(parse_models(good + "pairing = \"interleaved\"", "").at(0).problem.pairing, Pairing::interleaved);
+    EXPECT_TRUE(says(error(good + "bogus = 1"), "file.toml, line 9: the model 'm' has 'bogus', which is unknown"));
+    EXPECT_TRUE(says(error(good + "pairing = \"both\""), "line 9: the model 'm' has 'pairing'"));
+    EXPECT_TRUE(says(error(good + "gemma = 1"), "line 9: the model 'm' has 'gemma'"));
+    EXPECT_TRUE(says(error(good + "rotary_dim = 0"), "line 9: the rotary_dim of 'm' is not a whole number"));
+    EXPECT_TRUE(says(error(good + "rotary_dim = 3"), "line 1: the model 'm' cannot be run: the rotary dim is 3"));
+    EXPECT_TRUE(says(error(good + "rotary_dim = 66"), "at most the head_dim, 64"));
+    EXPECT_TRUE(says(error("[m]\nsource = \"x\""), "line 1: the model 'm' must have source, heads"));
+    for (const char* number : {"4", "2", "64", "1e-6", "1e4", "128"}) {  // each is missed
+        std::string without = good;
+        const std::size_t end = without.find(std::string("= ") + number + "\n");
+        const std::size_t begin = without.rfind('\n', end) + 1;
+        without.erase(begin, without.find('\n', end) + 1 - begin);
+        EXPECT_TRUE(says(error(without), "must have source, heads")) << without;
+    }
+    EXPECT_TRUE(says(error("[m]\nheads = 1.5"), "line 2: the heads of 'm' is not a whole number"));
+    EXPECT_TRUE(says(error("[m]\nheads = 4294967296"), "line 2: the heads of 'm' is not a whole number"));
+    std::string odd = good;
+    odd.replace(odd.find("64"), 2, "63");
+    EXPECT_TRUE(says(error(odd), "head_dim is 63")) << error(odd);
+    std::string base = good;
+    base.replace(base.find("1e4"), 3, "0.5");
+    EXPECT_TRUE(says(error(base), "a rotary_base below 1")) << error(base);
+    EXPECT_TRUE(says(error("m = 1"), "file.toml, line 1: 'm' is not a table"));
+    EXPECT_TRUE(says(error("[m\n"), "file.toml, line 1"));
+}
+
+TEST(Presets, AFaultyFileIsSaidWithItsLine) {
+    const auto error = [](const char* text) -> std::string {
+        try {
+            parse_presets(text, "file.toml");
+        } catch (const InputError& e) {
+            return e.what();
+        }
+        return "no error";
+    };
+    EXPECT_TRUE(says(error("[a]\nshapes = [\"1x1x1x3\"]"), "file.toml, line 2: The shape '1x1x1x3'"));
+    EXPECT_TRUE(says(error("[a\n"), "file.toml, line 1"));
+    EXPECT_TRUE(says(error("[a]\n\nbogus = 1"), "file.toml, line 3"));
+    EXPECT_TRUE(says(error("[a]\nmeaning = \"none\""), "must have either shapes, or l2_multiple"));
+    EXPECT_TRUE(says(error("a = 1"), "file.toml, line 1: 'a' is not a table"));
+    EXPECT_TRUE(says(error("[a]\nl2_multiple = 1.0\nheads = 0"), "line 3"));
+}
+
+}  // namespace
+}  // namespace qkprof
