@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
-#include <random>
 
 namespace qkprof {
 namespace {
@@ -45,10 +44,23 @@ struct Ranked {
     }
 };
 
-// Uniform below n; the standard's distributions differ from one library to the next.
-std::uint32_t below(std::mt19937& generator, std::uint32_t n) {
-    return static_cast<std::uint32_t>((std::uint64_t{generator()} * n) >> 32U);
-}
+// SplitMix64: several times as fast as the standard's generators, whose distributions, too, differ from one library to
+// the next.
+class Random {
+  public:
+    // Uniform in [0, n).
+    std::uint32_t below(std::uint32_t n) {
+        state_ += 0x9e3779b97f4a7c15U;
+        std::uint64_t bits = state_;
+        bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
+        bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
+        bits ^= bits >> 31U;
+        return static_cast<std::uint32_t>(((bits >> 32U) * n) >> 32U);
+    }
+
+  private:
+    std::uint64_t state_ = 20260;  // any number, but always the same
+};
 
 double quantile(const std::vector<double>& sorted, double fraction) {
     const double place = fraction * static_cast<double>(sorted.size() - 1);
@@ -67,7 +79,7 @@ std::vector<double> bootstrap(const std::vector<Together>& groups, const Statist
         things += group.by_thing.size();
         most = std::max(most, group.by_thing.front().size());
     }
-    std::mt19937 generator(20260);  // any number, but always the same
+    Random random;
     std::vector<std::uint32_t> drawn;
     std::vector<std::uint32_t> counts(most);
     std::vector<double> medians(things);
@@ -78,7 +90,7 @@ std::vector<double> bootstrap(const std::vector<Together>& groups, const Statist
         for (const std::vector<Ranked>& group : ranked) {
             const auto n = static_cast<std::uint32_t>(group.front().sorted.size());
             drawn.resize(n);
-            std::generate(drawn.begin(), drawn.end(), [&] { return below(generator, n); });
+            std::generate(drawn.begin(), drawn.end(), [&] { return random.below(n); });
             for (const Ranked& thing : group) {
                 *median++ = thing.median(drawn, counts);
             }

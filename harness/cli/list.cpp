@@ -199,8 +199,8 @@ struct Listing {
     std::vector<Table> (*make)(Format format);  // one, for programs
 };
 constexpr std::array listings = {Listing{"variants", list_variants}, Listing{"shapes", list_shapes},
-                                 Listing{"models", list_models}, Listing{"metrics", list_metrics},
-                                 Listing{"claims", list_claims}, Listing{"devices", list_devices}};
+                                 Listing{"models", list_models},     Listing{"metrics", list_metrics},
+                                 Listing{"claims", list_claims},     Listing{"devices", list_devices}};
 
 Exit list(const Options& options) {
     const Format format = parse_format(options.format);
