@@ -43,7 +43,7 @@ TEST(ExpressionTest, HasTheUsualOrderOfOperations) {
 TEST(ExpressionTest, DeepOnesHaveAStackThatFits) {
     std::string text = "1";
     for (int i = 0; i < 90; ++i) {
-        text = "1 + (" + text + ")";  // each level leaves one operand waiting
+        text.insert(0, "1 + (").append(")");  // each level leaves one operand waiting
     }
     EXPECT_EQ(value(text), 91);
     EXPECT_THAT(error_of([] { value(std::string(101, '(') + "1" + std::string(101, ')')); }), HasSubstr("too deeply"));

@@ -19,10 +19,22 @@
 namespace qkprof::cli {
 namespace {
 
-// The sizes that the claims are about, and for the emulated device some that it runs in a few seconds: there counts
-// alone are judged.
-constexpr const char* shapes_on_gpu = "claims";
-constexpr std::array shapes_on_emulator = {"1x16x4x128", "2x64x4x128"};
+// What the claims are judged on, from launch latency to streaming: powers of two from 4 tokens to the 131072 of the
+// seed, in f32 working sets from 64 KiB to 2 GiB, in 16 bits half of that.
+std::vector<std::string> shapes_on_gpu() {
+    constexpr int fewest_tokens = 4;
+    constexpr int most_tokens = 128 << 10;
+    constexpr int longest_sequence = 1024;
+    std::vector<std::string> shapes;
+    for (int tokens = fewest_tokens; tokens <= most_tokens; tokens *= 2) {
+        const int sequence = std::min(tokens, longest_sequence);
+        shapes.push_back(fmt::format("{}x{}x16x128", tokens / sequence, sequence));
+    }
+    return shapes;
+}
+
+// Some that the emulated device runs in a few seconds: there counts alone are judged.
+std::vector<std::string> shapes_on_emulator() { return {"1x16x4x128", "2x64x4x128"}; }
 
 struct Options {
     ChoiceOptions choice;
@@ -75,9 +87,7 @@ Profile measured(const Options& options, const std::vector<std::string>& benchma
     const std::unique_ptr<Device> device = open_chosen_device(options.choice.device);
     const DeviceInfo& info = device->info();
     if (choice.shapes.empty()) {
-        choice.shapes = info.backend == Backend::cuda
-                            ? std::vector<std::string>{shapes_on_gpu}
-                            : std::vector<std::string>(shapes_on_emulator.begin(), shapes_on_emulator.end());
+        choice.shapes = info.backend == Backend::cuda ? shapes_on_gpu() : shapes_on_emulator();
     }
     const Plan plan = {.candidates = choice.candidates(info.backend),
                        .problems = choice.problems(info.backend, info.l2_bytes),
@@ -185,12 +195,15 @@ void add_claims(CLI::App& app, Action& chosen) {
     text_option(*command, "--only", o.only, "IDS", "of the claims (qkprof list claims)")->check(not_empty);
     text_option(*command, "--format", o.format, "FORMAT", "table, markdown, csv or json");
     add_choice(*command, o.choice);
+    command->get_option("--shapes")
+        ->description(
+            "as of qkprof run; without it 16 sizes on a GPU, in f32 from 64 KiB to 2 GiB, and two small ones on the "
+            "emulated device");
     text_option(*command, "--samples", o.samples, "N", "times taken of each variant and state");
     text_option(*command, "--out", o.out, "FILE", "keeps the profile, as it grows")->check(not_empty);
     command->add_flag("--progress", o.progress, "says what it does even where standard error is no terminal");
     command->footer(
-        "The options from --variants on say what to measure; --shapes is then by itself the preset claims on a GPU\n"
-        "and two small problems on the emulated device.\n"
+        "The options from --variants on say what to measure, where there is no --profile.\n"
         "Exit codes: 0 all supported; 1 one refuted; 3 else, one undecided; 5 a kernel computed a wrong result.");
     command->final_callback(
         [command, options, &chosen] { chosen = [command, options] { return claims_command(*command, *options); }; });
