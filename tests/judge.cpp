@@ -463,7 +463,7 @@ TEST(ClaimsTable, Golden) {
                   to_text(evidence_table(verdicts, 120), false) + "\n" + to_text(verdicts_table(verdicts), false));
     expect_golden("claims.md", to_markdown(verdicts_table(verdicts)) + "\n" + to_markdown(evidence_table(verdicts, 0)));
     expect_golden("claims.csv", to_csv(evidence_rows(verdicts)));
-    expect_golden("claims.json", to_json(verdicts, evidence.device()));
+    expect_golden("claims.json", to_json({verdicts.at(1), verdicts.at(3)}, evidence.device()));
 }
 
 }  // namespace
