@@ -47,38 +47,6 @@ struct Chunks {
     static QK_DEVICE unsigned column(int c) { return (c * lanes + lane()) * size; }
 };
 
-// From the loaded elements and 1 / rms to the result. All lanes take part. In the first form:
-template <class C>
-QK_DEVICE void finish_plain(const Arguments& a, unsigned row, bool active, float scale, typename C::Values& x) {
-    using Table = Vector<float, C::size>;
-    // The column of this lane's first table entry: a lane of the upper half rotates with those of its partner.
-    const unsigned half = C::lanes / (C::count == 1 ? 2 : 1);
-    const bool upper = C::count == 1 && lane() >= half;
-    const unsigned partner = upper ? lane() - half : lane() + half;
-    Table cosine = {};
-    Table sine = {};
-    if (active) {
-        const std::size_t entry = static_cast<std::size_t>(position_of(a, row)) * (C::count * C::lanes * C::size / 2) +
-                                  (lane() % half) * C::size;
-        cosine = load<Cache::read_only>(reinterpret_cast<const Table*>(static_cast<const float*>(a.cos) + entry));
-        sine = load<Cache::read_only>(reinterpret_cast<const Table*>(static_cast<const float*>(a.sin) + entry));
-        for (int c = 0; c < C::count; ++c) {
-            const auto gamma = load<Cache::read_only>(static_cast<const Table*>(a.gamma_q) + (c * C::lanes + lane()));
-            for (int i = 0; i < C::size; ++i) {
-                x[c][i] *= scale * gamma.values[i];
-            }
-        }
-    }
-    for (int i = 0; i < C::size; ++i) {
-        if constexpr (C::count == 1) {
-            const float other = shuffle(x[0][i], partner);
-            x[0][i] = x[0][i] * cosine.values[i] + (upper ? other : -other) * sine.values[i];
-        } else {
-            rotate(x[0][i], x[1][i], cosine.values[i], sine.values[i]);
-        }
-    }
-}
-
 // The rotation of the first rotary_dim columns in halves, by a cosine and a sine for each element.
 template <class C>
 QK_DEVICE void rotate_halves(unsigned rotary_dim, typename C::Values& x, const typename C::Values& cosine,
@@ -87,6 +55,12 @@ QK_DEVICE void rotate_halves(unsigned rotary_dim, typename C::Values& x, const t
     for (int i = 0; i < C::size; ++i) {
         float others[C::count];
         for (int c = 0; c < C::count; ++c) {
+            if constexpr (C::count == 2) {
+                if (half == C::lanes * C::size) {  // all rotate: the lane has both partners itself
+                    others[c] = x[1 - c][i];
+                    continue;
+                }
+            }
             const unsigned column = C::column(c);
             const unsigned partner = column < half ? column + half : column < rotary_dim ? column - half : column;
             others[c] = 0.0F;
@@ -115,9 +89,9 @@ QK_DEVICE void rotate_neighbours(unsigned rotary_dim, typename C::Values& x, con
     }
 }
 
-// In the other forms, each chunk by its own entries of the tables.
+// Beyond the first form: each chunk is rotated by its own entries of the tables. All lanes take part.
 template <class C, class T, Form F>
-QK_DEVICE void finish(const Arguments& a, unsigned row, bool active, float scale, typename C::Values& x) {
+QK_DEVICE void scale_and_rotate(const Arguments& a, unsigned row, bool active, float scale, typename C::Values& x) {
     constexpr bool interleaved = F == Form::interleaved;
     constexpr int entries = interleaved ? C::size / 2 : C::size;
     const unsigned half = a.rotary_dim / 2;
@@ -150,6 +124,7 @@ template <class T, int D, int Size, Form F>
 QK_KERNEL void fused_register_kernel(Arguments a) {
     using C = Chunks<D, Size>;
     using V = Vector<T, Size>;
+    using Table = Vector<float, Size>;
     const unsigned row = block() * (threads() / 32) + warp();
     const bool active = row < a.rows && lane() < C::lanes;
 
@@ -166,9 +141,35 @@ QK_KERNEL void fused_register_kernel(Arguments a) {
     const float scale = inverse_rms(sum_lanes<32>(sum_of_squares), D, a.eps);
 
     if constexpr (F == Form::plain) {
-        finish_plain<C>(a, row, active, scale, x);
+        // A lane of the upper half rotates by its partner's entries.
+        const unsigned half = C::lanes / (C::count == 1 ? 2 : 1);
+        const bool upper = C::count == 1 && lane() >= half;
+        const unsigned partner = upper ? lane() - half : lane() + half;
+        Table cosine = {};
+        Table sine = {};
+        if (active) {
+            const unsigned column = lane() % half * Size;
+            const std::size_t entry = static_cast<std::size_t>(position_of(a, row)) * (D / 2) + column;
+            cosine = load<Cache::read_only>(reinterpret_cast<const Table*>(static_cast<const float*>(a.cos) + entry));
+            sine = load<Cache::read_only>(reinterpret_cast<const Table*>(static_cast<const float*>(a.sin) + entry));
+            for (int c = 0; c < C::count; ++c) {
+                const auto gamma =
+                    load<Cache::read_only>(static_cast<const Table*>(a.gamma_q) + (c * C::lanes + lane()));
+                for (int i = 0; i < Size; ++i) {
+                    x[c][i] *= scale * gamma.values[i];
+                }
+            }
+        }
+        for (int i = 0; i < Size; ++i) {
+            if constexpr (C::count == 1) {
+                const float other = shuffle(x[0][i], partner);
+                x[0][i] = x[0][i] * cosine.values[i] + (upper ? other : -other) * sine.values[i];
+            } else {
+                rotate(x[0][i], x[1][i], cosine.values[i], sine.values[i]);
+            }
+        }
     } else {
-        finish<C, T, F>(a, row, active, scale, x);
+        scale_and_rotate<C, T, F>(a, row, active, scale, x);
     }
     if (active) {
         for (int c = 0; c < C::count; ++c) {
@@ -187,7 +188,7 @@ int size_of(const Problem& p) {
 // What a warp asks for: its chunks, and the entries of a table that turn them.
 std::vector<Instruction> chunks_of(const Problem& p) {
     const Layout layout = layout_of(static_cast<int>(p.head_dim), size_of(p));
-    const std::int64_t elements = layout.lanes * layout.size;
+    const std::int64_t elements = std::int64_t{layout.lanes} * layout.size;
     std::vector<Instruction> instructions;
     for (int c = 0; c < layout.count; ++c) {
         instructions.push_back({{c * elements, elements}});
@@ -224,7 +225,7 @@ const Registration registration(
      .refuses =
          [](const Request& request) {
              const Problem& p = request.problem;
-             const std::string reason = refuse_head_dim(p);
+             std::string reason = refuse_head_dim(p);
              return reason.empty() ? refuse_alignment(p, size_of(p) * p.element_bytes()) : reason;
          },
      .declare =

@@ -35,7 +35,7 @@ QK_DEVICE Vector<float, N>* staged_numbers(unsigned row, unsigned entry) {
 }
 template <int D, int N>
 QK_DEVICE void read_staged(unsigned row, unsigned entry, float* values QK_CALLER) {
-    constexpr int piece = N < 4 ? N : 4;
+    constexpr int piece = std::min(N, 4);
     for (int i = 0; i < N; i += piece) {
         unpack(shared_load(staged_numbers<D, piece>(row, entry + i) QK_FROM_CALLER), values + i);
     }
@@ -220,7 +220,7 @@ std::int64_t staged_bytes(const Request& request) {
         return (blocks + positions_touched(p, rows)) * p.gamma_bytes();
     }
     // A warp stages a row in accesses of neighbouring numbers.
-    const std::int64_t at_once = 32 * staged_at_once(form_of(p), layout_of(p).size);
+    const std::int64_t at_once = std::int64_t{32} * staged_at_once(form_of(p), layout_of(p).size);
     const auto pieces = [&](std::int64_t count) {
         std::vector<Instruction> instructions;
         for (std::int64_t first = 0; first < count; first += at_once) {
@@ -257,7 +257,7 @@ const Registration registration(
      .refuses =
          [](const Request& request) {
              const Problem& p = request.problem;
-             const std::string reason = refuse_head_dim(p);
+             std::string reason = refuse_head_dim(p);
              if (!reason.empty()) {
                  return reason;
              }

@@ -134,7 +134,7 @@ QK_DEVICE void load_numbers(const void* numbers, bool narrow, std::size_t first,
             return;
         }
     }
-    constexpr int piece = N < 4 ? N : 4;
+    constexpr int piece = std::min(N, 4);
     for (int i = 0; i < N; i += piece) {
         const float* from = static_cast<const float*>(numbers) + first + i;
         unpack(load<Hint>(reinterpret_cast<const Vector<float, piece>*>(from) QK_FROM_CALLER), values + i);

@@ -227,12 +227,12 @@ struct Paired {
     static QK_DEVICE void turn(bool lower_turns, bool upper_turns, float* lo, float* hi, const float* cosine,
                                const float* sine) {
         if constexpr (F == Form::interleaved) {
-            for (int i = 0; i < size / 2; ++i) {
+            for (int i = 0; i < size; i += 2) {
                 if (lower_turns) {
-                    rotate(lo[2 * i], lo[2 * i + 1], cosine[i], sine[i]);
+                    rotate(lo[i], lo[i + 1], cosine[i / 2], sine[i / 2]);
                 }
                 if (upper_turns) {
-                    rotate(hi[2 * i], hi[2 * i + 1], cosine[size / 2 + i], sine[size / 2 + i]);
+                    rotate(hi[i], hi[i + 1], cosine[(size + i) / 2], sine[(size + i) / 2]);
                 }
             }
         } else if (lower_turns) {

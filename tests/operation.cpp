@@ -144,7 +144,7 @@ TEST_P(Operation, InPlaceAHundredTimesGivesTheSameBits) {
     const auto bytes = static_cast<std::size_t>(problem.q_extent() * problem.element_bytes());
     std::vector<std::byte> first;
     for (int time = 0; time < 100; ++time) {
-        buffers.prepare();
+        buffers.restore();
         variant().run(Call{request, buffers.addresses(), engine.stream()});
         const auto* out = static_cast<const std::byte*>(buffers.addresses().q_out);
         if (first.empty()) {

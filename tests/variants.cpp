@@ -94,20 +94,18 @@ TEST_P(Variants, CountsAreDeterministic) {
     }
 }
 
-// q and out of 2^31 elements, of which the last blocks of each launch are run.
-TEST_P(Variants, OffsetsBeyondTwoToThe31) {
-    Problem problem = shape(2, 4, (1 << 21) + 3, 128);
-    problem.dtype = DataType::bf16;
-    ASSERT_GT(problem.elements(), std::int64_t{1} << 31);
+// Tensors of more than 2^31 elements, of which the last blocks of each launch are run.
+void check_last_rows(const Variant& variant, const Problem& problem) {
+    ASSERT_GT(problem.q_extent(), std::int64_t{1} << 31);
     emulator::Engine engine({});
-    const Request request = {problem, variant().standard_parameters(), engine.limits()};
-    ASSERT_EQ(variant().refusal(request), "");
-    emulator::ProblemBuffers buffers(problem, variant().scratch_bytes ? variant().scratch_bytes(request) : 0);
+    const Request request = {problem, variant.standard_parameters(), engine.limits()};
+    ASSERT_EQ(variant.refusal(request), "");
+    emulator::ProblemBuffers buffers(problem, variant.scratch_bytes ? variant.scratch_bytes(request) : 0);
     buffers.enter(engine.memory());
     const auto run_last_blocks = [&](std::int64_t count) {
         engine.reset_totals();
         engine.only_last_blocks(count);
-        variant().run(Call{request, buffers.addresses(), engine.stream()});
+        variant.run(Call{request, buffers.addresses(), engine.stream()});
     };
     constexpr std::int64_t most_rows_a_block = 64;
     run_last_blocks(0);
@@ -117,18 +115,49 @@ TEST_P(Variants, OffsetsBeyondTwoToThe31) {
     // Launches of fewer elements a block need more blocks for the same rows.
     constexpr std::int64_t compared = 64;
     constexpr std::int64_t blocks = 256;
-    buffers.fill(problem.elements() - blocks * most_rows_a_block * problem.head_dim, problem.elements());
+    buffers.fill(problem.q_extent() - 2 * blocks * most_rows_a_block * problem.head_dim, problem.q_extent());
     run_last_blocks(blocks);
     Comparison comparison;
     const Operands<bf16> operands(problem, buffers.compared());
     for (std::int64_t row = problem.rows() - compared; row < problem.rows(); ++row) {
-        if (variant().family == Family::ceiling) {
+        if (variant.family == Family::ceiling) {
             compare_copied_row(operands, row, comparison);
         } else {
             compare_row(operands, row, comparison);
         }
     }
     EXPECT_EQ(comparison.wrong, 0) << "the first at element " << comparison.first_wrong;
+}
+
+TEST_P(Variants, OffsetsBeyondTwoToThe31) {
+    Problem problem = shape(2, 4, (1 << 21) + 3, 128);
+    problem.dtype = DataType::bf16;
+    check_last_rows(variant(), problem);
+}
+
+TEST_P(Variants, OffsetsBeyondTwoToThe31InPackedRows) {
+    Problem problem = shape(700000, 1, 16, 128);
+    problem.key_heads = 4;
+    problem.layout = Layout::packed;
+    problem.dtype = DataType::bf16;
+    if (!variant().has(Feature::packed)) {
+        GTEST_SKIP() << "it has no way to do packed rows";
+    }
+    check_last_rows(variant(), problem);
+}
+
+// Each element is an access of its own: not even those can be counted in 32 bits.
+TEST_P(Variants, AccessesBeyondTwoToThe32) {
+    Problem problem = shape(900000, 1, 32, 128);
+    problem.key_heads = 4;
+    problem.layout = Layout::packed;
+    problem.row_padding = 1;
+    problem.dtype = DataType::bf16;
+    const Request request = {problem, variant().standard_parameters(), device_->info().limits};
+    if (const std::string reason = variant().refusal(request); !reason.empty()) {
+        GTEST_SKIP() << reason;
+    }
+    check_last_rows(variant(), problem);
 }
 
 std::vector<const Variant*> all_variants() {
