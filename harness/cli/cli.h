@@ -14,6 +14,7 @@ namespace qkprof::cli {
 // What the parsed command does; the exit code.
 using Action = std::function<Exit()>;
 
+void add_claims(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
@@ -26,6 +27,9 @@ CLI::Option* text_option(CLI::App& command, const std::string& name, std::string
 // Throws InputError, with the nearest option, unless all words that the parser did not know begin with `prefix` (if
 // that is not empty). Returns them.
 std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix);
+
+// Of the kernels in this build.
+std::vector<std::string> variant_names();
 
 // Whether to colour what is printed.
 bool colour_wanted();

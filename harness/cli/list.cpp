@@ -1,6 +1,7 @@
 // qkprof list: what there is to choose from.
 #include "cli.h"
 
+#include "claims.h"
 #include "device.h"
 #include "names.h"
 #include "presets.h"
@@ -171,6 +172,14 @@ std::vector<Table> list_metrics(Format /*format*/) {
     return {one_section({{"metric"}, {"unit"}, {"meaning, per call"}}, std::move(rows))};
 }
 
+std::vector<Table> list_claims(Format /*format*/) {
+    std::vector<std::vector<Cell>> rows;
+    for (const Claim& claim : parse_claims(embedded_claims_toml, "profiles/claims.toml", variant_names())) {
+        rows.push_back({{claim.id}, {claim.statement}});
+    }
+    return {one_section({{"claim"}, {"statement"}}, std::move(rows))};
+}
+
 std::vector<Table> list_devices(Format /*format*/) {
     const Discovery found = discover_gpus();
     std::vector<std::vector<Cell>> rows;
@@ -190,8 +199,8 @@ struct Listing {
     std::vector<Table> (*make)(Format format);  // one, for programs
 };
 constexpr std::array listings = {Listing{"variants", list_variants}, Listing{"shapes", list_shapes},
-                                 Listing{"models", list_models}, Listing{"metrics", list_metrics},
-                                 Listing{"devices", list_devices}};
+                                 Listing{"models", list_models},     Listing{"metrics", list_metrics},
+                                 Listing{"claims", list_claims},     Listing{"devices", list_devices}};
 
 Exit list(const Options& options) {
     const Format format = parse_format(options.format);
@@ -218,10 +227,10 @@ Exit list(const Options& options) {
 }  // namespace
 
 void add_list(CLI::App& app, Action& chosen) {
-    CLI::App* command = app.add_subcommand("list", "list variants, shapes, models, metrics or devices");
+    CLI::App* command = app.add_subcommand("list", "list variants, shapes, models, metrics, claims or devices");
     command->allow_extras();
     const auto options = std::make_shared<Options>();
-    command->add_option("what", options->what, "variants, shapes, models, metrics or devices")
+    command->add_option("what", options->what, "variants, shapes, models, metrics, claims or devices")
         ->type_name("WHAT")
         ->capture_default_str();
     text_option(*command, "--format", options->format, "FORMAT", "table, markdown, csv or json");

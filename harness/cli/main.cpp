@@ -75,13 +75,14 @@ int run_command(int argc, char** argv) {
         "qkprof");
     app.set_version_flag("--version", [] { return fmt::format("qkprof {} (commit {})", version(), commit()); });
     app.footer(
-        "Exit codes: 0 passed; 1 a declaration contradicted by a count, a figure over a physical ceiling, or a\n"
-        "counter that reads wrong; 2 usage or input; 3 inconclusive or interrupted; 4 cannot be measured here; 5 a\n"
-        "kernel computed a wrong result.");
+        "Exit codes: 0 passed; 1 a declaration contradicted by a count, a figure over a physical ceiling, a counter\n"
+        "that reads wrong, or a refuted claim; 2 usage or input; 3 inconclusive or interrupted; 4 cannot be measured\n"
+        "here; 5 a kernel computed a wrong result.");
     app.allow_extras();
     app.require_subcommand(0, 1);
     Action chosen;
     add_run(app, chosen);
+    add_claims(app, chosen);
     add_trace(app, chosen);
     add_list(app, chosen);
     add_doctor(app, chosen);
@@ -98,7 +99,7 @@ int run_command(int argc, char** argv) {
         if (words.empty()) {
             return fail(Exit::bad_input, "Name a command, such as run; qkprof --help describes them.");
         }
-        const std::vector<std::string> commands = {"run", "trace", "list", "doctor"};
+        const std::vector<std::string> commands = {"run", "claims", "trace", "list", "doctor"};
         return fail(Exit::bad_input,
                     fmt::format("There is no command '{}'.{}", words.front(), suggestion(words.front(), commands)));
     }

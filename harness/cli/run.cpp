@@ -2,8 +2,7 @@
 #include "choice.h"
 
 #include "names.h"
-#include "output_file.h"
-#include "progress.h"
+#include "recording.h"
 #include "results.h"
 #include "roofline.h"
 #include "run.h"
@@ -12,11 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <csignal>
 #include <memory>
-#include <optional>
 
 namespace qkprof::cli {
 namespace {
@@ -30,44 +25,6 @@ struct Options {
     std::string out;
     bool levels = false;
     bool progress = false;
-};
-
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-// The first signal ends the run at its next step; the second ends the program: the file is whole at every moment.
-void end_on_signals() {
-    struct sigaction action = {};
-    action.sa_handler = [](int) { interrupted = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-}
-
-// Keeps the profile on disk as it grows, at most twice a second: each time it is written whole.
-class Keeper {
-  public:
-    explicit Keeper(const std::string& path) {
-        if (!path.empty()) {
-            file_.emplace(path);
-        }
-    }
-    void keep(const Profile& profile) {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - last_ >= std::chrono::milliseconds(500)) {
-            keep_now(profile);
-        }
-    }
-    void keep_now(const Profile& profile) {
-        if (file_ && !profile.measurements.empty()) {  // with nothing measured, what the file held stays
-            file_->write(to_json(profile));
-        }
-        last_ = std::chrono::steady_clock::now();
-    }
-
-  private:
-    std::optional<OutputFile> file_;
-    std::chrono::steady_clock::time_point last_;
 };
 
 // With `levels` the second table follows; JSON and CSV hold it all in any case.
@@ -149,25 +106,18 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
                        .states = choice.states,
                        .samples = samples};
 
-    end_on_signals();
     Profile profile;
     profile.environment = environment_of(info, "qkprof");
     profile.environment.further = benchmark_context();
-    Progress progress(options.progress);
-    const Observer observer = {.progress = [&](const std::string& step) { progress.say(step); },
-                               .added = [&](const Profile& grown) { keeper.keep(grown); },
-                               .interrupted = [] { return interrupted.load(); }};
     try {
-        run(*device, plan, profile, observer);
+        record(*device, plan, profile, keeper, options.progress);
     } catch (...) {
-        progress.clear();
         if (!profile.measurements.empty()) {
             print_results(profile, format, options.levels);
             keeper.keep_now(profile);
         }
         throw;
     }
-    progress.clear();
     print_results(profile, format, options.levels);  // first: a file that cannot be written must not lose them
     keeper.keep_now(profile);
     say_verdict(profile);

@@ -1,0 +1,212 @@
+// qkprof claims: judges what is said about kernel fusion, on recorded profiles or on what it measures first.
+#include "choice.h"
+
+#include "claims.h"
+#include "claims_table.h"
+#include "judge.h"
+#include "names.h"
+#include "recording.h"
+#include "timing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+namespace qkprof::cli {
+namespace {
+
+// What the claims are judged on, from launch latency to streaming: powers of two from 4 tokens to the 131072 of the
+// seed, in f32 working sets from 64 KiB to 2 GiB, in 16 bits half of that.
+std::vector<std::string> shapes_on_gpu() {
+    constexpr int fewest_tokens = 4;
+    constexpr int most_tokens = 128 << 10;
+    constexpr int longest_sequence = 1024;
+    std::vector<std::string> shapes;
+    for (int tokens = fewest_tokens; tokens <= most_tokens; tokens *= 2) {
+        const int sequence = std::min(tokens, longest_sequence);
+        shapes.push_back(fmt::format("{}x{}x16x128", tokens / sequence, sequence));
+    }
+    return shapes;
+}
+
+// Some that the emulated device runs in a few seconds: there counts alone are judged.
+std::vector<std::string> shapes_on_emulator() { return {"1x16x4x128", "2x64x4x128"}; }
+
+struct Options {
+    ChoiceOptions choice;
+    std::vector<std::string> profiles;
+    std::string claims;
+    std::string only;
+    std::string samples = "20";
+    std::string format = "table";
+    std::string out;
+    bool progress = false;
+};
+
+std::string content_of(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::string content{std::istreambuf_iterator<char>(stream), {}};
+    if (!stream.is_open() || stream.bad()) {
+        throw InputError(fmt::format("{} could not be read.", path));
+    }
+    return content;
+}
+
+std::vector<Claim> chosen_claims(const Options& options) {
+    const std::string text = options.claims.empty() ? embedded_claims_toml : content_of(options.claims);
+    const std::string source = options.claims.empty() ? "profiles/claims.toml" : options.claims;
+    return choose_claims(parse_claims(text, source, variant_names()),
+                         options.only.empty() ? std::vector<std::string>() : split_list(options.only, "--only"));
+}
+
+// What there is to say of a profile that makes its evidence less than it seems.
+void say_faults(const Profile& profile) {
+    for (const Measurement& m : profile.measurements) {
+        if (m.ran() && !m.verification.correct) {
+            say(fmt::format("{}: {}.", m.name(), error_of(m)));
+        }
+        for (const std::string& sentence : m.contradictions) {
+            say(sentence);
+        }
+    }
+    if (!profile.environment.complete) {
+        say("A profile was interrupted: it is judged by what was measured until then.");
+    }
+}
+
+Profile measured(const Options& options, const std::vector<std::string>& benchmark_flags) {
+    constexpr long long most_samples = 1000000;
+    const auto samples = static_cast<int>(parse_integer(options.samples, "--samples", 1, most_samples));
+    Choice choice = parse(options.choice);
+    configure_benchmark(benchmark_flags);
+    Keeper keeper(options.out);
+    const std::unique_ptr<Device> device = open_chosen_device(options.choice.device);
+    const DeviceInfo& info = device->info();
+    if (choice.shapes.empty()) {
+        choice.shapes = info.backend == Backend::cuda ? shapes_on_gpu() : shapes_on_emulator();
+    }
+    const Plan plan = {.candidates = choice.candidates(info.backend),
+                       .problems = choice.problems(info.backend, info.l2_bytes),
+                       .states = choice.states,
+                       .samples = samples};
+    Profile profile;
+    profile.environment = environment_of(info, "qkprof");
+    profile.environment.further = benchmark_context();
+    try {
+        record(*device, plan, profile, keeper, options.progress);
+    } catch (...) {
+        keeper.keep_now(profile);
+        throw;
+    }
+    keeper.keep_now(profile);
+    return profile;
+}
+
+void print_verdicts(const std::vector<Verdict>& verdicts, const DeviceInfo& device, Format format) {
+    switch (format) {
+        case Format::json:
+            return print(to_json(verdicts, device));
+        case Format::csv:
+            return print(to_csv(evidence_rows(verdicts)));
+        case Format::markdown:
+            return print(to_markdown(verdicts_table(verdicts)) + "\n" + to_markdown(evidence_table(verdicts, 0)));
+        case Format::table: {
+            constexpr std::size_t width = 120;
+            const bool colour = colour_wanted();
+            return print(to_text(evidence_table(verdicts, width), colour) + "\n" +
+                         to_text(verdicts_table(verdicts), colour));
+        }
+    }
+}
+
+Exit exit_of(const std::vector<Verdict>& verdicts, const std::vector<Profile>& profiles) {
+    for (const Profile& profile : profiles) {
+        const auto wrong = [](const Measurement& m) { return m.ran() && !m.verification.correct; };
+        if (std::any_of(profile.measurements.begin(), profile.measurements.end(), wrong)) {
+            return Exit::wrong_result;
+        }
+    }
+    const auto any = [&](Decision decision) {
+        return std::any_of(verdicts.begin(), verdicts.end(), [&](const Verdict& v) { return v.decision == decision; });
+    };
+    return any(Decision::refuted) ? Exit::failed : any(Decision::undecided) ? Exit::inconclusive : Exit::passed;
+}
+
+Exit claims_command(const CLI::App& command, const Options& options) {
+    const std::vector<std::string> benchmark_flags = unknown_words(command, "--benchmark_");
+    const Format format = parse_format(options.format);
+    const std::vector<Claim> claims = chosen_claims(options);
+    std::vector<Profile> profiles;
+    if (options.profiles.empty()) {
+        profiles.push_back(measured(options, benchmark_flags));
+    } else {
+        constexpr std::array of_judging = {"--profile", "--claims", "--only", "--format"};
+        for (const CLI::Option* option : command.get_options()) {
+            const std::string name = option->get_name();
+            if (option->count() > 0 && std::find(of_judging.begin(), of_judging.end(), name) == of_judging.end()) {
+                throw InputError(fmt::format(
+                    "{} says what to measure, and with --profile nothing is measured: leave out one.", name));
+            }
+        }
+        if (!benchmark_flags.empty()) {
+            throw InputError(
+                fmt::format("{} says what to measure, and with --profile nothing is measured: leave out one.",
+                            benchmark_flags.front()));
+        }
+        std::transform(options.profiles.begin(), options.profiles.end(), std::back_inserter(profiles), read_profile);
+    }
+    const Evidence evidence(profiles);
+    std::vector<Verdict> verdicts;
+    for (const Claim& claim : claims) {
+        verdicts.push_back(judge(claim, evidence));
+    }
+    print_verdicts(verdicts, evidence.device(), format);
+    for (const Profile& profile : profiles) {
+        say_faults(profile);
+    }
+    return exit_of(verdicts, profiles);
+}
+
+}  // namespace
+
+std::vector<std::string> variant_names() {
+    const std::vector<Variant>& all = variants(Backend::emulated);
+    std::vector<std::string> names(all.size());
+    std::transform(all.begin(), all.end(), names.begin(), [](const Variant& variant) { return variant.name; });
+    return names;
+}
+
+void add_claims(CLI::App& app, Action& chosen) {
+    CLI::App* command =
+        app.add_subcommand("claims", "judge claims about kernel fusion, on recorded profiles or after a run");
+    command->allow_extras();
+    const auto options = std::make_shared<Options>();
+    Options& o = *options;
+    o.choice.dtypes = "f32,bf16,f16";
+    command->add_option("--profile", o.profiles, "recorded profiles of one device to judge; without any it measures")
+        ->type_name("FILES")
+        ->check(not_empty);
+    text_option(*command, "--claims", o.claims, "FILE", "the claims; without it those of profiles/claims.toml")
+        ->check(not_empty);
+    text_option(*command, "--only", o.only, "IDS", "of the claims (qkprof list claims)")->check(not_empty);
+    text_option(*command, "--format", o.format, "FORMAT", "table, markdown, csv or json");
+    add_choice(*command, o.choice);
+    command->get_option("--shapes")
+        ->description(
+            "as of qkprof run; without it 16 sizes on a GPU, in f32 from 64 KiB to 2 GiB, and two small ones on the "
+            "emulated device");
+    text_option(*command, "--samples", o.samples, "N", "times taken of each variant and state");
+    text_option(*command, "--out", o.out, "FILE", "keeps the profile, as it grows")->check(not_empty);
+    command->add_flag("--progress", o.progress, "says what it does even where standard error is no terminal");
+    command->footer(
+        "The options from --variants on say what to measure, where there is no --profile.\n"
+        "Exit codes: 0 all supported; 1 one refuted; 3 else, one undecided; 5 a kernel computed a wrong result.");
+    command->final_callback(
+        [command, options, &chosen] { chosen = [command, options] { return claims_command(*command, *options); }; });
+}
+
+}  // namespace qkprof::cli

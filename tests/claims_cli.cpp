@@ -1,0 +1,121 @@
+// qkprof claims from outside: on the emulated device, on the recorded profiles of an H200, and its exit codes.
+#include "profile.h"
+#include "program.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <map>
+#include <sstream>
+
+namespace qkprof {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* recorded = QKPROF_PROFILES_FOLDER "/h200/seed_resident.json";
+
+class ClaimsCli : public Program {
+  protected:
+    void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+};
+
+// A claim on the recorded profile, with what it asks for.
+std::string claim(const std::string& id, const std::string& relation) {
+    return "[[claim]]\nid = '" + id +
+           "'\nstatement = 's'\nsource = 'o'\nsubjects = 'fused_*'\nmeasure = 'launches'\n"
+           "relation = '" +
+           relation + "'\n[claim.control]\nsubjects = 'naive_*'\n";
+}
+
+std::map<std::string, std::string> verdicts_of(const std::string& json) {
+    std::map<std::string, std::string> verdicts;
+    const auto object = nlohmann::json::parse(json);
+    for (const auto& item : object.at("claims")) {
+        verdicts[item.at("id")] = item.at("verdict");
+    }
+    return verdicts;
+}
+
+TEST_F(ClaimsCli, OnTheEmulatedDeviceCountsAreJudgedAndTimesAreNot) {
+    const Result r = qkprof("claims --device emulated --format json --out x.json");
+    EXPECT_EQ(r.exit_code, 3) << r.err;
+    const auto verdicts = verdicts_of(r.out);
+    EXPECT_GE(verdicts.size(), 12U);
+    for (const auto& [id, verdict] : verdicts) {
+        EXPECT_EQ(verdict, id == "one_launch" ? "supported" : "undecided") << id;
+    }
+    EXPECT_THAT(r.out, HasSubstr("real_time[fused_register_paired]: the emulated device has no clock"));
+    EXPECT_THAT(r.out, HasSubstr("l2_write_sectors: it is modelled, not counted, and says nothing about hardware"));
+    // The profile that it keeps is judged alike.
+    const Result again = qkprof("claims --format json --profile x.json");
+    EXPECT_EQ(again.exit_code, 3);
+    EXPECT_EQ(again.out, r.out);
+}
+
+TEST_F(ClaimsCli, TheRecordedProfileOfAnH200) {
+    const Result r = qkprof(std::string("claims --format json --profile ") + recorded);
+    EXPECT_EQ(r.exit_code, 3) << r.err;
+    auto verdicts = verdicts_of(r.out);
+    EXPECT_EQ(verdicts["one_launch"], "supported");
+    EXPECT_EQ(verdicts["no_intermediate_in_dram"], "supported");
+    EXPECT_EQ(verdicts["no_intermediate_in_l2"], "supported");
+    EXPECT_EQ(verdicts["no_intermediate_is_written"], "supported");
+    EXPECT_EQ(verdicts["streaming_hints_keep_the_tables"], "supported");
+    EXPECT_EQ(verdicts["fused_reaches_the_copy"], "undecided");
+    EXPECT_THAT(r.out, HasSubstr("10 samples are too few"));
+    const Result text = qkprof(std::string("claims --only one_launch --profile ") + recorded);
+    EXPECT_EQ(text.exit_code, 0);
+    EXPECT_THAT(text.out, HasSubstr("one_launch: supported. A fusion is exactly one kernel launch."));
+    EXPECT_THAT(text.out, HasSubstr("control  naive_primitives       bites        8  14"));
+    std::istringstream lines(text.out);
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_LE(line.size(), 120U) << line;  // bytes: here as good as characters
+    }
+}
+
+TEST_F(ClaimsCli, ExitCodesFollowTheVerdicts) {
+    write("supported.toml", claim("a", "= 1"));
+    write("refuted.toml", claim("a", "= 1") + claim("b", "= 2") + claim("c", "from 1 to 14"));
+    write("undecided.toml", claim("a", "= 1") + claim("c", "from 1 to 14"));
+    const std::string profile = std::string(" --profile ") + recorded;
+    EXPECT_EQ(qkprof("claims --claims supported.toml" + profile).exit_code, 0);
+    EXPECT_EQ(qkprof("claims --claims refuted.toml" + profile).exit_code, 1);
+    const Result r = qkprof("claims --claims undecided.toml" + profile);
+    EXPECT_EQ(r.exit_code, 3);
+    EXPECT_THAT(r.out, HasSubstr("undecided: the test has no teeth"));
+    EXPECT_EQ(qkprof("claims --claims refuted.toml --only a" + profile).exit_code, 0);
+}
+
+TEST_F(ClaimsCli, AWrongResultIsTheExitCode) {
+    Profile profile = read_profile(recorded);
+    profile.measurements.at(5).verification.correct = false;
+    write("x.json", to_json(profile));
+    const Result r = qkprof("claims --only one_launch --profile x.json");
+    EXPECT_EQ(r.exit_code, 5);
+    EXPECT_THAT(r.err, HasSubstr("wrong result"));
+}
+
+TEST_F(ClaimsCli, BadInputIsOneSentence) {
+    expect_refused("claims --profile nowhere.json", "There is no profile nowhere.json.");
+    expect_refused("claims --claims nowhere.toml", "nowhere.toml could not be read.");
+    expect_refused("claims --only one_lunch", "There is no claim 'one_lunch'. Did you mean 'one_launch'?");
+    expect_refused("claims --format jsn", "There is no format 'jsn'");
+    expect_refused("claims --onyl x", "qkprof claims has no option --onyl. Did you mean --only?");
+    const std::string both = std::string("claims --profile ") + recorded;
+    expect_refused(both + " --shapes seed", "--shapes says what to measure, and with --profile nothing is measured");
+    expect_refused(both + " --benchmark_filter=x", "--benchmark_filter=x says what to measure");
+    expect_refused(both + " " + recorded, "twice: give one profile of each measurement");
+}
+
+TEST_F(ClaimsCli, TheFormsOfTheOutput) {
+    const std::string judge = std::string("claims --only one_launch --profile ") + recorded + " --format ";
+    EXPECT_THAT(qkprof(judge + "csv").out,
+                HasSubstr("one_launch,supported,control,naive_primitives/128x1024x16x128/f32/cold,"));
+    EXPECT_THAT(qkprof(judge + "markdown").out,
+                HasSubstr("| one_launch | supported | 72 | 0 | 0 | bites in 24 of 24 |"));
+    EXPECT_THAT(qkprof("list claims").out, HasSubstr("one_launch"));
+}
+
+}  // namespace
+}  // namespace qkprof
