@@ -8,10 +8,16 @@ namespace qkprof::inline QK_BUILD {
 
 QK_DEVICE unsigned row_of_warp() { return block() * (threads() / 32) + warp(); }
 
-// Calls f(i) for each i < count, 32 neighbouring ones at a time. All lanes make as many turns: where they make
-// different numbers, nvcc unrolls the loop so that a warp's access is split between copies of its body.
+// Calls f(i) for each i < count, 32 neighbouring ones at a time. Where the lanes would make different numbers of turns,
+// nvcc may unroll the loop so that a warp's access is split between copies of its body: there all lanes make as many.
 template <class F>
 QK_DEVICE void for_each_column(unsigned count, F f) {
+    if (count % 32 == 0) {
+        for (unsigned i = lane(); i < count; i += 32) {
+            f(i);
+        }
+        return;
+    }
     for (unsigned first = 0; first < count; first += 32) {
         const unsigned i = first + lane();
         if (i < count) {
