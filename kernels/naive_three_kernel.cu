@@ -19,7 +19,7 @@ QK_KERNEL void mean_square_kernel(Arguments a, float* mean_squares) {
     }
     const T* x = q_at<T, F>(a, row, a.head_dim, 0);
     float sum = 0.0F;
-    for_each_column(a.head_dim, [&](unsigned column) {
+    for_each_column<F>(a.head_dim, [&](unsigned column) {
         const float value = to_float(load<Cache::read_only>(x + column));
         sum += value * value;
     });
@@ -55,7 +55,7 @@ QK_KERNEL void normalise_kernel(Arguments a, const float* mean_squares, T* norma
     const T* x = q_at<T, F>(a, row, a.head_dim, 0);
     T* y = normalised + static_cast<std::size_t>(row) * a.head_dim;
     const float scale = reciprocal_square_root(load<Cache::read_only>(mean_squares + row) + a.eps);
-    for_each_column(a.head_dim, [&](unsigned column) {
+    for_each_column<F>(a.head_dim, [&](unsigned column) {
         const float value = to_float(load<Cache::read_only>(x + column));
         store(y + column, from_float<T>(value * scale * weight<T, F>(a, row, column)));
     });
@@ -72,7 +72,7 @@ QK_KERNEL void rotate_kernel(Arguments a, const T* normalised) {
     T* out = out_at<T, F>(a, row, a.head_dim, 0);
     const std::size_t entry = static_cast<std::size_t>(position_of<F>(a, row)) * half;
     const unsigned apart = F == Form::interleaved ? 1 : half;  // partners
-    for_each_column(half, [&](unsigned pair) {
+    for_each_column<F>(half, [&](unsigned pair) {
         const unsigned lower = F == Form::interleaved ? 2 * pair : pair;
         float lo = to_float(load<Cache::read_only>(y + lower));
         float hi = to_float(load<Cache::read_only>(y + lower + apart));
@@ -82,7 +82,7 @@ QK_KERNEL void rotate_kernel(Arguments a, const T* normalised) {
         store(out + lower + apart, from_float<T>(hi));
     });
     if constexpr (F != Form::plain) {
-        for_each_column(a.head_dim - a.rotary_dim, [&](unsigned i) {
+        for_each_column<F>(a.head_dim - a.rotary_dim, [&](unsigned i) {
             const unsigned column = a.rotary_dim + i;
             store(out + column, load<Cache::read_only>(y + column));
         });
