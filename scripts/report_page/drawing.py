@@ -1,6 +1,6 @@
 """What the plots are drawn with: panels measured in the pixels of a phone, labels beside what they name, SVG for a page.
 
-A panel is 400 pixels wide, no wider than a phone shows without shrinking its text much; the page sets several side by
+A panel is 380 pixels wide, no wider than a phone shows without shrinking its text much; the page sets several side by
 side where there is room. Its title is a caption in the page. What is data carries the class "data" in the SVG.
 """
 
@@ -13,11 +13,11 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from . import palette
 
-WIDTH = 400
+WIDTH = 380
 TEXT = 11
 SMALL = 10
 ROW = 16  # of a list of variants
-NAMES = 132  # what their names take
+NAMES = 130  # what their names take
 
 matplotlib.rcParams.update({
     "svg.fonttype": "none", "font.size": SMALL, "font.family": ["sans-serif"], "axes.linewidth": 0.8,
@@ -75,7 +75,7 @@ class Panel:
         for variant, height in zip(order, heights):
             self.line([places[variant], (edge + 6, height), (edge + 10, height)], look.colour[variant], 0.6, alpha=0.45)
             self.sign(edge + 13, height, look, variant, 5)
-            self.text(edge + 19, height, variant)
+            self.text(edge + 19, height, look.title[variant])
 
     def svg(self):
         """For the text of a page: no ids that are not used, and colours that follow the theme."""

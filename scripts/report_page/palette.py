@@ -37,10 +37,10 @@ def variables(theme):
 
 
 class Look:
-    """The colour and the marker of each variant of the profiles."""
+    """The colour, the marker and the title of each variant of the profiles."""
 
     def __init__(self, measurements):
-        self.colour, self.marker, self.order = {}, {}, []
+        self.colour, self.marker, self.title = {}, {}, {}
         members = {}
         for m in measurements:
             if m.variant in self.colour:
@@ -50,4 +50,4 @@ class Look:
             name = FAMILIES.get(m.family, m.family)
             self.colour[m.variant] = light(name if name in COLOURS else "faint")
             self.marker[m.variant] = MARKERS[(len(place) - 1) % len(MARKERS)]
-            self.order.append(m.variant)
+            self.title[m.variant] = m.variant + (" (ceiling)" if m.family == "ceiling" else "")

@@ -16,12 +16,16 @@ def faint(axes, **line):
     return {"color": palette.light("faint"), "linewidth": 1, "zorder": 1.5, **line}
 
 
-def nice_steps(top, count=5):
-    """Round numbers from 0 to at most `top`, about `count` of them."""
-    raw = top / count
-    power = 10 ** math.floor(math.log10(raw))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw)
+def nice_steps(top, least=3):
+    """0 and the multiples up to `top` of the largest round number of which there are at least so many."""
+    power = 10 ** math.floor(math.log10(top / least))
+    step = max(factor * power for factor in (1, 2, 5) if factor * power <= top / least)
     return [step * i for i in range(int(top / step) + 1)]
+
+
+def short_bytes(power):
+    """Of a power of two."""
+    return f"{2 ** (power % 10)} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power // 10]}"
 
 
 def short(value):
@@ -49,14 +53,13 @@ def throughput(measurements, ceilings, l2_bytes, sizes, look, name, caption):
     low, high = (math.log2(limit) for limit in axes.get_xlim())
     step = 2 if high - low < 9 else 4
     powers = [power for power in range(math.ceil(low), math.floor(high) + 1) if (power - 16) % step == 0]
-    ticks(axes.xaxis, [2 ** power for power in powers], [format_bytes(2 ** power).replace(".00", "") for power in powers])
+    ticks(axes.xaxis, [2 ** power for power in powers], [short_bytes(power) for power in powers])
     ticks(axes.yaxis, nice_steps(top), [short(value) for value in nice_steps(top)])
     grid(axes)
     axes.set_xlabel("working set")
     panel.text(4, panel.height - 6, "GB/s", "faint")
     axes.axvline(l2_bytes, **faint(axes, linestyle=(0, (4, 2))))
-    axes.annotate(f"L2 {format_bytes(l2_bytes).replace('.0', '')}", (l2_bytes, 0), (3, 5), textcoords="offset points",
-                  color=palette.light("faint"))
+    panel.text(panel.place(axes, l2_bytes, 0)[0], panel.height - 6, f"L2: {l2_bytes / 2 ** 20:g} MiB", "faint", across="center")
     for label, rate in levels:
         axes.axhline(rate, **faint(axes, linestyle=(0, (1, 2))))
         axes.annotate(f"{label} {rate:,.0f}", (axes.get_xlim()[0], rate), (3, 3), textcoords="offset points",
@@ -81,7 +84,7 @@ def rows_of(panel, variants, look, top):
     heights = {variant: panel.height - top - ROW * (i + 0.5) for i, variant in enumerate(variants)}
     for variant, height in heights.items():
         panel.sign(6, height, look, variant)
-        panel.text(13, height, variant)
+        panel.text(13, height, look.title[variant])
     return heights
 
 
@@ -109,7 +112,8 @@ def level_text(m, level):
         return "unknown"
     if not floor.value:
         return moved.mark + format_bytes(moved.value)
-    return f"{moved.mark}{moved.value / floor.value:.2f}x"
+    ratio = moved.value / floor.value
+    return f"{moved.mark}{ratio:.2f}x" if ratio < 10 else f"{moved.mark}{ratio:.1f}x"
 
 
 def levels(measurements, look, name, caption):
@@ -139,7 +143,9 @@ def levels(measurements, look, name, caption):
         floors = [m.number(f"{level}_floor_bytes").value for m in measurements if m.family != "ceiling"]
         floor = max((value for value in floors if value), default=0)
         panel.text(left, panel.height - 8, label, weight="bold")
-        panel.text(left, panel.height - 22, f"floor {format_bytes(floor)}", "faint", SMALL - 0.5)
+        panel.text(left, panel.height - 22, f"floor {format_bytes(floor)}" if floor else "needs nothing", "faint", SMALL - 0.5)
+        if not floor:
+            axes.set_axis_off()
         for row, m in enumerate(measurements):
             if (m.variant, level) in ratios:
                 lollipop(panel, axes, look, m.variant, row, 1, ratios[m.variant, level])
@@ -198,14 +204,12 @@ def roofline(measurements, ceilings, look, name, caption):
     slope = math.degrees(math.atan2(y1 - y0, x1 - x0))
     for level, rate in rates.items():
         axes.plot([left, right], [rate / left, rate / right], **faint(axes, linestyle="-" if level == "dram" else (0, (4, 2))))
-        # Its name along it, inside, beyond the crowd at 1.
-        x = right / (right / left) ** 0.02
-        y = rate / x
-        if y < low * 1.3:
-            x = min(x, rate / (low * 1.3))
-            y = rate / x
-        axes.annotate(f"{dict(LEVELS)[level]} {rate:,.0f} GB/s", (x, y), (0, 3), textcoords="offset points", ha="right",
-                      va="bottom", rotation=slope, rotation_mode="anchor", color=palette.light("faint"))
+        # Its name along it, on the side away from the other line.
+        x = min(right / (right / left) ** 0.02, rate / (low * 1.3))
+        above = rate == max(rates.values())
+        axes.annotate(f"{dict(LEVELS)[level]} {rate:,.0f} GB/s", (x, rate / x), (0, 2 if above else -2),
+                      textcoords="offset points", ha="right", va="bottom" if above else "top", rotation=slope,
+                      rotation_mode="anchor", color=palette.light("faint"))
     ends = {}
     for variant, of in points.items():
         colour = look.colour[variant]
@@ -250,7 +254,7 @@ def distributions(measurements, look, name, caption):
                       linestyle="none", zorder=3)
         panel.text(WIDTH, heights[m.variant], format_time(median), across="right")
     axes.set_xlim(-reach * 1.06, reach * 1.06)
-    steps = nice_steps(reach, 2)[1:]
+    steps = nice_steps(reach, 1)[1:]
     marks = [-step for step in reversed(steps)] + [0, *steps]
     ticks(axes.xaxis, marks, [f"{mark:+g}%" if mark else "0" for mark in marks])
     axes.axvline(0, **faint(axes, linewidth=0.8))

@@ -95,7 +95,8 @@ class Report:
         section = Section("throughput", "Throughput against working set",
                           "The bytes that the operation must move over the median time. copy moves the same head vectors "
                           "and computes nothing: it is the ceiling at each size. Dotted: the best that copies reached "
-                          "through the DRAM and through the L2. Dashed: where the L2 ends.")
+                          "through the DRAM and through the L2, by the bytes that copies move; gamma and the tables count here, also "
+                          "for copy, which needs none. Dashed: where the L2 ends.")
         section.wide = len(self.dtypes)
         section.lead = self.no_times() or section.lead
         if self.no_times():

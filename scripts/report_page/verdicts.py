@@ -26,6 +26,7 @@ class Verdict:
     source: str
     test: str
     summary: str
+    measured: str
     controls: list
     control_summary: str
     reasons: list
@@ -70,7 +71,8 @@ def verdict_of(claim):
     evidence, controls = claim["evidence"], claim["controls"]
     return Verdict(
         id=claim["id"], verdict=claim["verdict"], statement=claim["statement"], source=claim["source"],
-        test=test_text(evidence), summary=summary_of(evidence), controls=[test_text(control) for control in controls],
+        test=test_text(evidence), summary=summary_of(evidence), measured=measured_text(evidence, controls),
+        controls=[test_text(control) for control in controls],
         control_summary=control_summary(controls), reasons=claim["reasons"], failures=failures_of(evidence),
         table=evidence_table(evidence, controls))
 
@@ -99,6 +101,23 @@ def control_summary(controls):
     if not cells:
         return "no evidence"
     return f"bites in {sum(cell['outcome'] == 'holds' for cell in cells)} of {len(cells)}"
+
+
+def measured_text(evidence, controls):
+    """The least and the greatest value of the claim's measure, and those of each control."""
+    def span(cells):
+        values = [cell["value"] for cell in cells if cell["value"] is not None]
+        if not values:
+            return "unknown"
+        least, most = f"{min(values):.4g}", f"{max(values):.4g}"
+        return least if least == most else f"{least} to {most}"
+    found = sorted(filter(None, (s["crossing_bytes"] for s in evidence.get("series", []))))
+    if all(cell["value"] is None for part in (evidence, *controls) for cell in part["cells"]):
+        return "nothing is known of it"
+    text = f"measured {span(evidence['cells'])}"
+    if found:
+        text += f", turns at {' to '.join(dict.fromkeys(format_bytes(size) for size in (found[0], found[-1])))}"
+    return text + f"; control: {', '.join(dict.fromkeys(span(control['cells']) for control in controls))}"
 
 
 def failures_of(evidence):
