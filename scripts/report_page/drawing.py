@@ -4,6 +4,7 @@ A panel is 380 pixels wide, no wider than a phone shows without shrinking its te
 side where there is room. Its title is a caption in the page. What is data carries the class "data" in the SVG.
 """
 
+import html
 import io
 import re
 
@@ -14,7 +15,6 @@ from matplotlib.ticker import FixedLocator, NullLocator
 from . import palette
 
 WIDTH = 380
-TEXT = 11
 SMALL = 10
 ROW = 16  # of a list of variants
 NAMES = 130  # what their names take
@@ -87,9 +87,9 @@ class Panel:
         svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
         svg = re.sub(r'<g id="data">', '<g class="data">', svg)
         svg = re.sub(r'<g id="[^"]*">', "<g>", svg)
-        svg = re.sub(r'<svg [^>]*viewBox="([^"]*)"[^>]*>',
-                     rf'<svg viewBox="\1" role="img" aria-label="{self.alternative}" xmlns="http://www.w3.org/2000/svg" '
-                     r'xmlns:xlink="http://www.w3.org/1999/xlink">', svg, count=1)
+        head = (f'<svg viewBox="0 0 {WIDTH} {self.height}" role="img" aria-label="{html.escape(self.alternative)}" '
+                'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">')
+        svg = head + svg[svg.index(">") + 1:]
         svg = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", svg)  # the page's own face
         return palette.to_css(re.sub(r"\n\s*", "\n", svg)).strip()
 

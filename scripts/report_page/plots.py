@@ -6,13 +6,13 @@ import statistics
 
 from . import palette
 from .drawing import NAMES, ROW, SMALL, WIDTH, Panel, grid, ticks
-from .reader import format_bytes, format_rate, format_time
+from .reader import format_bytes, format_time
 
 LEVELS = [("l1", "L1"), ("l2", "L2"), ("dram", "DRAM")]
 GIGA = 1e9
 
 
-def faint(axes, **line):
+def faint(**line):
     return {"color": palette.light("faint"), "linewidth": 1, "zorder": 1.5, **line}
 
 
@@ -58,10 +58,11 @@ def throughput(measurements, ceilings, l2_bytes, sizes, look, name, caption):
     grid(axes)
     axes.set_xlabel("working set")
     panel.text(4, panel.height - 6, "GB/s", "faint")
-    axes.axvline(l2_bytes, **faint(axes, linestyle=(0, (4, 2))))
-    panel.text(panel.place(axes, l2_bytes, 0)[0], panel.height - 6, f"L2: {l2_bytes / 2 ** 20:g} MiB", "faint", across="center")
+    axes.axvline(l2_bytes, **faint(linestyle=(0, (4, 2))))
+    panel.text(panel.place(axes, l2_bytes, 0)[0], panel.height - 6, f"L2: {l2_bytes / 2 ** 20:g} MiB", "faint",
+               across="center")
     for label, rate in levels:
-        axes.axhline(rate, **faint(axes, linestyle=(0, (1, 2))))
+        axes.axhline(rate, **faint(linestyle=(0, (1, 2))))
         axes.annotate(f"{label} {rate:,.0f}", (axes.get_xlim()[0], rate), (3, 3), textcoords="offset points",
                       color=palette.light("faint"))
     ends = {}
@@ -139,11 +140,12 @@ def levels(measurements, look, name, caption):
         axes.set_xlim(min(0.9, *ratios.values()), most)
         marks = [mark for mark in (1, 4, 16, 64) if mark <= most * 1.01] if most > 3 else [1, 2]
         ticks(axes.xaxis, marks, [f"{mark}x" for mark in marks])
-        axes.axvline(1, **faint(axes, linewidth=1))
+        axes.axvline(1, **faint(linewidth=1))
         floors = [m.number(f"{level}_floor_bytes").value for m in measurements if m.family != "ceiling"]
         floor = max((value for value in floors if value), default=0)
         panel.text(left, panel.height - 8, label, weight="bold")
-        panel.text(left, panel.height - 22, f"floor {format_bytes(floor)}" if floor else "needs nothing", "faint", SMALL - 0.5)
+        panel.text(left, panel.height - 22, f"floor {format_bytes(floor)}" if floor else "needs nothing", "faint",
+                   SMALL - 0.5)
         if not floor:
             axes.set_axis_off()
         for row, m in enumerate(measurements):
@@ -203,7 +205,8 @@ def roofline(measurements, ceilings, look, name, caption):
     (x0, y0), (x1, y1) = panel.place(axes, left, 1), panel.place(axes, right, left / right)
     slope = math.degrees(math.atan2(y1 - y0, x1 - x0))
     for level, rate in rates.items():
-        axes.plot([left, right], [rate / left, rate / right], **faint(axes, linestyle="-" if level == "dram" else (0, (4, 2))))
+        dashes = "-" if level == "dram" else (0, (4, 2))
+        axes.plot([left, right], [rate / left, rate / right], **faint(linestyle=dashes))
         # Its name along it, on the side away from the other line.
         x = min(right / (right / left) ** 0.02, rate / (low * 1.3))
         above = rate == max(rates.values())
@@ -257,7 +260,7 @@ def distributions(measurements, look, name, caption):
     steps = nice_steps(reach, 1)[1:]
     marks = [-step for step in reversed(steps)] + [0, *steps]
     ticks(axes.xaxis, marks, [f"{mark:+g}%" if mark else "0" for mark in marks])
-    axes.axvline(0, **faint(axes, linewidth=0.8))
+    axes.axvline(0, **faint(linewidth=0.8))
     grid(axes, "x")
     axes.set_xlabel("from the median")
     return panel

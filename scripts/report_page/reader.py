@@ -52,6 +52,7 @@ class Measurement:
         self.series = " ".join([shape.split("x", 2)[2], *form])
         self.first_form = not form
         self.standard = not e["non_standard"]
+        self.empty = tensor == 0
 
     @property
     def place(self):
@@ -66,7 +67,7 @@ class Measurement:
             return f"not run: {self.entry['not_run']}"
         if not self.entry.get("correct", False):
             return self.entry.get("error_message") or "the result is wrong"
-        return ""
+        return "the problem is empty: there is nothing to move" if self.empty else ""
 
     def number(self, name):
         if name not in self.entry:
@@ -165,21 +166,21 @@ def read(paths):
 
 # --- how numbers are written, as qkprof writes them
 
-def scaled(value, step, units, digits):
+def in_units(value, step, units, digits):
     unit = 0
-    while unit + 1 < len(units) and float(f"{value:.{digits}g}") >= step:
+    while value >= 999.5 and unit + 1 < len(units):  # 999.5 would be shown as 1000
         value /= step
         unit += 1
-    before = len(str(int(float(f"{value:.{digits}g}"))))
+    before = len(f"{value:.0f}") if value >= 1 else 1
     return f"{value:.{max(0, digits - before)}f} {units[unit]}"
 
 
 def format_bytes(value):
-    return f"{value:.0f} B" if value < 1024 else scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"], 3)
+    return f"{value:g} B" if value < 1024 else in_units(value / 1024, 1024, ["KiB", "MiB", "GiB", "TiB", "PiB"], 3)
 
 
 def format_time(seconds):
-    return scaled(seconds * 1e9, 1000, ["ns", "us", "ms", "s"], 4)
+    return in_units(seconds * 1e9, 1000, ["ns", "us", "ms", "s"], 4)
 
 
 def format_rate(bytes_per_second):

@@ -21,12 +21,7 @@ class Section:
     tables: list = field(default_factory=list)
     notes: list = field(default_factory=list)
 
-    @property
-    def columns(self):
-        """How many panels stand side by side where there is room: one a dtype."""
-        return min(3, max(1, self.wide))
-
-    wide: int = 2
+    columns: int = 1  # how many panels stand side by side where there is room: one a dtype
 
 
 def unique(items):
@@ -44,7 +39,7 @@ class Report:
         self.look = Look(profiles.measurements)
         self.ceilings = {level: profiles.ceiling(level) for level in ("dram", "l2")}
         self.dtypes = [dtype for dtype in DTYPES if any(m.dtype == dtype for m in self.shown)]
-        self.modelled = any(m.number(f"{level}_traffic_bytes").modelled for m in self.shown for level in ("l1", "l2", "dram"))
+        self.modelled = any(m.number(f"{level}_traffic_bytes").modelled for m in self.shown for level, _ in plots.LEVELS)
 
     def sections(self):
         if not self.shown:
@@ -75,7 +70,7 @@ class Report:
             panel = draw(cell, title)
             if panel:
                 section.panels.append(panel)
-        section.wide = len(self.dtypes)
+        section.columns = len(self.dtypes)
 
     def no_times(self):
         """Why no measurement has a time; empty where one has."""
@@ -95,9 +90,9 @@ class Report:
         section = Section("throughput", "Throughput against working set",
                           "The bytes that the operation must move over the median time. copy moves the same head vectors "
                           "and computes nothing: it is the ceiling at each size. Dotted: the best that copies reached "
-                          "through the DRAM and through the L2, by the bytes that copies move; gamma and the tables count here, also "
-                          "for copy, which needs none. Dashed: where the L2 ends.")
-        section.wide = len(self.dtypes)
+                          "through the DRAM and through the L2, by the bytes that copies move; gamma and the tables "
+                          "count here, also for copy, which needs none. Dashed: where the L2 ends.")
+        section.columns = len(self.dtypes)
         section.lead = self.no_times() or section.lead
         if self.no_times():
             return section
@@ -107,7 +102,8 @@ class Report:
                 for dtype in self.dtypes:
                     of = [m for m in self.shown if (m.series, m.state, m.dtype) == (series, state, dtype)]
                     panel = plots.throughput(of, self.ceilings, self.profiles.l2_bytes, sizes, self.look,
-                                             name_of("throughput", series, dtype, state), f"{dtype}, {state}, heads {series}")
+                                             name_of("throughput", series, dtype, state),
+                                             f"{dtype}, {state}, heads {series}")
                     if panel:
                         section.panels.append(panel)
                         section.tables.append(self.throughput_table(of, panel.caption))
@@ -181,7 +177,7 @@ class Report:
 
     def launches(self):
         section = Section("launches", "Kernel launches",
-                          "Kernels executed by one call, counted. A range where problems differ.", wide=1)
+                          "Kernels executed by one call, counted. A range where problems differ.")
         counts, unknown = {}, {}
         table = Table(["variant", ">launches", ">declared", ">submissions"])
         for variant in unique(m.variant for m in self.shown):
@@ -192,7 +188,8 @@ class Report:
             for m in of:
                 if m.number("launches").value is None:
                     unknown.setdefault(m.number("launches").reason, []).append(variant)
-            table.rows.append([variant, *(range_text(of, name) for name in ("launches", "declared_launches", "submissions"))])
+            names = ("launches", "declared_launches", "submissions")
+            table.rows.append([variant, *(range_text(of, name) for name in names)])
         panel = plots.launches(counts, self.look, "launches", "launches a call")
         section.panels += [panel] if panel else []
         section.tables.append(table)
@@ -223,7 +220,8 @@ class Report:
     def facts(self):
         device, context = self.profiles.context["device"], self.profiles.context
         facts = [("device", device["description"]), ("L2", format_bytes(self.profiles.l2_bytes))]
-        for key, label in (("driver", "driver"), ("sm_clock_mhz", "SM clock, MHz"), ("memory_clock_mhz", "memory clock, MHz")):
+        for key, label in (("driver", "driver"), ("sm_clock_mhz", "SM clock, MHz"),
+                           ("memory_clock_mhz", "memory clock, MHz")):
             if device.get("facts", {}).get(key):
                 facts.append((label, device["facts"][key]))
         for level, label in (("dram", "DRAM ceiling"), ("l2", "L2 ceiling")):
