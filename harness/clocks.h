@@ -26,7 +26,8 @@ std::vector<std::string> throttle_reasons(std::uint64_t bits);
 
 // One sample of time.
 struct Sample {
-    double seconds = 0;  // per call
+    double seconds = 0;                         // per call
+    std::optional<double> stream_seconds = {};  // per call, where calls were also launched one by one in a stream
     std::optional<double> sm_mhz;
     std::optional<double> memory_mhz;
     std::optional<std::vector<std::string>> throttle_reasons;  // none: it was not throttled; unknown: nobody watched

@@ -70,12 +70,12 @@ Counter count_of(const Measurement& m, const std::string& quantity, std::int64_t
 
 // Null, with the reason, where there are none.
 const std::vector<double>* samples_of(const Measurement& m, const std::string& quantity, std::string& reason) {
-    if (quantity != "real_time") {
+    if (quantity == "stream_time" && m.stream_seconds.empty() && !m.seconds.empty()) {
         reason = "the profile holds no such samples";
         return nullptr;
     }
     reason = m.no_time_reason.empty() ? "it has no time" : m.no_time_reason;
-    return m.seconds.empty() ? nullptr : &m.seconds;
+    return m.seconds.empty() ? nullptr : quantity == "stream_time" ? &m.stream_seconds : &m.seconds;
 }
 
 // The numbers of the repetitions whose samples m.seconds holds: all but those that were throttled.

@@ -18,9 +18,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr std::array times = {"real_time", "stream_time"};
 
-// Beside the metrics, of the problem and the device; and counters that devices may give and this build does not list.
-constexpr std::array further_quantities = {"tensor_bytes", "working_set_bytes", "l2_bytes", "graph_launches",
-                                           "graph_submissions"};
+// Beside the metrics, of the problem and the device.
+constexpr std::array further_quantities = {"tensor_bytes", "working_set_bytes", "l2_bytes"};
 
 // Metrics that are made of times, or no numbers: what to write instead.
 constexpr std::array<std::pair<std::string_view, const char*>, 3> unusable = {

@@ -10,6 +10,8 @@ const std::vector<Metric>& metrics() {
     static const std::vector<Metric> all = {
         {"launches", "kernels", "kernel executions"},
         {"submissions", "calls", "launch calls of the host: one submission of a graph may execute many kernels"},
+        {"graph_launches", "kernels", "kernel executions a call, where calls are replayed as one CUDA graph"},
+        {"graph_submissions", "calls", "submissions of the host a call, where calls are replayed as one CUDA graph"},
         {"transfers", "operations", "copies and fills of memory beside the kernels; no variant declares any"},
         {"dram_read_bytes", "bytes", "read from device memory"},
         {"dram_write_bytes", "bytes", "written to device memory"},

@@ -117,9 +117,12 @@ struct Measurement {
     std::vector<std::string> contradictions;  // sentences: what was declared against what was counted
     std::vector<double> seconds;              // per call, a sample each; without the throttled ones
     std::vector<double> host_seconds;         // CPU time of the host for each sample, set-up of the sample included
-    std::vector<ThrottledSample> throttled;   // in the order in which they were taken
-    std::string timer;                        // how the samples were taken: graph_events, events, cupti
-    std::string no_time_reason;               // why there are none
+    // Per call launched one by one in a stream, taken with the sample of the same place in `seconds`; empty where the
+    // calls were not launched so.
+    std::vector<double> stream_seconds;
+    std::vector<ThrottledSample> throttled;  // in the order in which they were taken
+    std::string timer;                       // how the samples were taken: graph_events, events, cupti
+    std::string no_time_reason;              // why there are none
 
     // Whether there is a result, right or wrong.
     bool ran() const { return refused.empty() && not_run.empty(); }

@@ -170,6 +170,12 @@ void read_time(const Object& entry, Measurement& m) {
     } else {
         m.seconds.push_back(seconds);
         m.host_seconds.push_back(host_seconds);
+        if (entry.has("stream_time")) {
+            m.stream_seconds.push_back(entry.number("stream_time") / second);
+        }
+        if (!m.stream_seconds.empty() && m.stream_seconds.size() != m.seconds.size()) {
+            throw entry.error("stream_time", "not in every sample of its measurement");
+        }
     }
 }
 

@@ -163,8 +163,8 @@ Json sample_entry(const Measurement& m, std::size_t repetition, std::size_t of_a
             {"timer", m.timer}};
 }
 
-// Entries without a time are aggregates and have no unit: so Google Benchmark's compare.py leaves them out instead of
-// computing with null.
+// The first entry of a measurement says all that is known of it, the others its further samples. Entries without a time
+// are aggregates and have no unit: so Google Benchmark's compare.py leaves them out instead of computing with null.
 void add_entries(Json& entries, const Measurement& m, const CopyFractions& fractions, const Roofline& roofline) {
     const std::string name = m.name();
     const Json facts = facts_of(m, fractions, roofline);
@@ -189,12 +189,17 @@ void add_entries(Json& entries, const Measurement& m, const CopyFractions& fract
             ++throttled;
         } else {
             entry = sample_entry(m, i, samples, m.seconds[usable], m.host_seconds.at(usable));
+            if (!m.stream_seconds.empty()) {
+                entry["stream_time"] = number(m.stream_seconds.at(usable) * 1e6);
+            }
             ++usable;
         }
         if (m.seconds.empty()) {
             entry["real_time_reason"] = m.no_time_reason;
         }
-        entry.update(facts);
+        if (i == 0) {  // once: they are the same for all, and ten times as long as a sample
+            entry.update(facts);
+        }
         entries.push_back(std::move(entry));
     }
 }

@@ -92,6 +92,9 @@ void store_samples(const std::vector<TakenSample>& samples, Measurement& measure
         if (sample.throttle_reasons.value_or(std::vector<std::string>()).empty()) {
             measurement.seconds.push_back(sample.seconds);
             measurement.host_seconds.push_back(host_seconds);
+            if (sample.stream_seconds) {
+                measurement.stream_seconds.push_back(*sample.stream_seconds);
+            }
         } else {
             measurement.throttled.push_back({i, sample.seconds, host_seconds, *sample.throttle_reasons});
             all_reasons.insert(sample.throttle_reasons->begin(), sample.throttle_reasons->end());

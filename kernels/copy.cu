@@ -8,8 +8,6 @@
 
 #include "head_vector.h"
 
-#include <bit>
-#include <limits>
 #include <numeric>
 
 namespace qkprof::inline QK_BUILD {
@@ -22,22 +20,6 @@ QK_KERNEL void copy_kernel(const V* from, V* to, std::int64_t count) {
         store(to + i, load(from + i));
     }
 }
-
-// Divides any number below half of what Index holds: i / divisor == i * multiplier >> shift.
-template <class Index>
-struct Reciprocal {
-    using Wide = std::conditional_t<sizeof(Index) == 4, std::uint64_t, unsigned __int128>;
-
-    explicit Reciprocal(std::int64_t divisor)
-        : shift(static_cast<unsigned>(std::numeric_limits<Index>::digits - 1 +
-                                      std::bit_width(static_cast<std::uint64_t>(divisor) - 1))),
-          multiplier(static_cast<Index>((Wide{1} << shift) / static_cast<Wide>(divisor) + 1)) {}
-
-    QK_DEVICE Index quotient(Index i) const { return static_cast<Index>(Wide{i} * multiplier >> shift); }
-
-    unsigned shift;
-    Index multiplier;
-};
 
 // `vectors` vectors of a tensor, in runs with `gap` vectors between them.
 template <class V, class Index>

@@ -94,8 +94,8 @@ QK_DEVICE void stage_tokens(const Arguments& a, unsigned first_token, unsigned t
     for (unsigned token = warp(); token < tokens; token += warps) {
         const unsigned position = position_of<P::form>(a, (first_token + token) * a.heads);
         const std::size_t first = static_cast<std::size_t>(position) * (a.rotary_dim / 2);
-        stage_row<P>(a.cos, a.narrow_tables, first, a.rotary_dim / 2, 0, gammas + 2 * token);
-        stage_row<P>(a.sin, a.narrow_tables, first, a.rotary_dim / 2, 0, gammas + 2 * token + 1);
+        stage_row<P>(a.cos, a.narrow_tables, first, a.rotary_dim / 2, 0.0F, gammas + 2 * token);
+        stage_row<P>(a.sin, a.narrow_tables, first, a.rotary_dim / 2, 0.0F, gammas + 2 * token + 1);
     }
 }
 

@@ -6,7 +6,9 @@
 #include "vocabulary.h"
 
 #include <algorithm>
+#include <bit>
 #include <initializer_list>
+#include <limits>
 #include <type_traits>
 
 namespace qkprof::inline QK_BUILD {
@@ -20,6 +22,22 @@ inline Form form_of(const Problem& problem) {
            : problem.pairing == Pairing::half_split ? Form::half_split
                                                     : Form::interleaved;
 }
+
+// Divides any number below half of what Index holds: i / divisor == i * multiplier >> shift.
+template <class Index>
+struct Reciprocal {
+    using Wide = std::conditional_t<sizeof(Index) == 4, std::uint64_t, unsigned __int128>;
+
+    explicit Reciprocal(std::int64_t divisor)
+        : shift(static_cast<unsigned>(std::numeric_limits<Index>::digits - 1 +
+                                      std::bit_width(static_cast<std::uint64_t>(divisor) - 1))),
+          multiplier(static_cast<Index>((Wide{1} << shift) / static_cast<Wide>(divisor) + 1)) {}
+
+    QK_DEVICE Index quotient(Index i) const { return static_cast<Index>(Wide{i} * multiplier >> shift); }
+
+    unsigned shift;
+    Index multiplier;
+};
 
 // What every kernel is passed: Buffers, and what a kernel needs of Problem. Row r is one head vector.
 struct Arguments {
@@ -46,6 +64,9 @@ struct Arguments {
     bool narrow_tables;  // in the storage type, where that has 16 bits
     bool narrow_gamma;
     std::uint8_t position_bytes;  // of an id; 0: positions are implicit
+    // The plain form divides by itself: it came before the reciprocals, and its figures are recorded.
+    Reciprocal<unsigned> by_heads;
+    Reciprocal<unsigned> by_sequence;
 };
 
 inline Arguments arguments_of(const Call& call) {
@@ -73,10 +94,15 @@ inline Arguments arguments_of(const Call& call) {
             .gamma_offset = problem.gamma_offset(),
             .narrow_tables = bytes_of(problem.table_dtype) < 4,
             .narrow_gamma = bytes_of(problem.gamma_dtype) < 4,
-            .position_bytes = static_cast<std::uint8_t>(bytes_of(problem.positions.type))};
+            .position_bytes = static_cast<std::uint8_t>(bytes_of(problem.positions.type)),
+            .by_heads = Reciprocal<unsigned>(std::max<std::int64_t>(1, problem.all_heads())),
+            .by_sequence = Reciprocal<unsigned>(std::max<std::int64_t>(1, problem.sequence))};
 }
 
-QK_DEVICE bool is_key(const Arguments& a, unsigned row) { return row % a.heads >= a.query_heads; }
+// Which head of its token a row is.
+QK_DEVICE unsigned head_of(const Arguments& a, unsigned row) { return row - a.by_heads.quotient(row) * a.heads; }
+
+QK_DEVICE bool is_key(const Arguments& a, unsigned row) { return head_of(a, row) >= a.query_heads; }
 
 // The offset of element `column` of row `row` in its tensor, which is k's for the key heads: 64 bits wide.
 template <Form F>
@@ -84,8 +110,8 @@ QK_DEVICE std::size_t offset_of(const Arguments& a, unsigned row, unsigned head_
     if constexpr (F == Form::plain) {
         return static_cast<std::size_t>(row) * head_dim + column;
     } else {
-        const unsigned token = row / a.heads;
-        const unsigned head = row % a.heads;
+        const unsigned token = a.by_heads.quotient(row);
+        const unsigned head = head_of(a, row);
         const bool key = head >= a.query_heads;
         const unsigned within = (key ? head - a.query_heads : head) * head_dim + column;
         return static_cast<std::size_t>(token) * static_cast<std::size_t>(key ? a.k_stride : a.q_stride) + within;
@@ -113,14 +139,18 @@ QK_DEVICE const void* gamma_of(const Arguments& a, unsigned row) {
 // Where a row's token stands.
 template <Form F = Form::plain>
 QK_DEVICE unsigned position_of(const Arguments& a, unsigned row) {
-    const unsigned token = row / a.heads;
-    if (F != Form::plain && a.position_bytes == 4) {
-        return load<Cache::read_only>(static_cast<const unsigned*>(a.positions) + token);
+    if constexpr (F == Form::plain) {
+        return row / a.heads % a.sequence;
+    } else {
+        const unsigned token = a.by_heads.quotient(row);
+        if (a.position_bytes == 4) {
+            return load<Cache::read_only>(static_cast<const unsigned*>(a.positions) + token);
+        }
+        if (a.position_bytes == 8) {
+            return load<Cache::read_only>(static_cast<const Vector<unsigned, 2>*>(a.positions) + token).values[0];
+        }
+        return token - a.by_sequence.quotient(token) * a.sequence;
     }
-    if (F != Form::plain && a.position_bytes == 8) {
-        return load<Cache::read_only>(static_cast<const Vector<unsigned, 2>*>(a.positions) + token).values[0];
-    }
-    return token % a.sequence;
 }
 
 // `N` neighbouring numbers, from number `first` of a gamma or of a table, in accesses of at most 16 bytes. They are in

@@ -74,9 +74,8 @@ struct Add {
 
 template <class T, class Operation, class... Row>
 QK_DEVICE void compute_row(T* to, unsigned columns, Operation operation, Row... operands) {
-    for (unsigned column = lane(); column < columns; column += 32) {
-        store(to + column, from_float<T>(operation(operands.at(column)...)));
-    }
+    for_each_column(columns,
+                    [&](unsigned column) { store(to + column, from_float<T>(operation(operands.at(column)...))); });
 }
 
 // to[row, column] = operation(operands[row, column]...), for a dense result.
@@ -96,9 +95,7 @@ QK_KERNEL void sum_kernel(Tensor<T> from, float* to, unsigned rows, unsigned col
     }
     const auto values = from.row(row);
     float sum = 0.0F;
-    for (unsigned column = lane(); column < columns; column += 32) {
-        sum += values.at(column);
-    }
+    for_each_column(columns, [&](unsigned column) { sum += values.at(column); });
     sum = sum_lanes<32>(sum);
     if (lane() == 0) {
         store(to + row, sum);
@@ -110,10 +107,10 @@ QK_KERNEL void concatenate_kernel(Tensor<T> lower, Tensor<T> upper, T* out, unsi
     const unsigned row = row_of_warp();
     if (row < rows) {
         T* to = out + static_cast<std::size_t>(row) * 2 * half;
-        for (unsigned column = lane(); column < half; column += 32) {
+        for_each_column(half, [&](unsigned column) {
             store(to + column, load<Cache::read_only>(lower.row(row).data + column));
             store(to + half + column, load<Cache::read_only>(upper.row(row).data + column));
-        }
+        });
     }
 }
 

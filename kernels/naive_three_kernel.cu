@@ -19,10 +19,10 @@ QK_KERNEL void mean_square_kernel(Arguments a, float* mean_squares) {
     }
     const T* x = q_at<T, F>(a, row, a.head_dim, 0);
     float sum = 0.0F;
-    for (unsigned column = lane(); column < a.head_dim; column += 32) {
+    for_each_column(a.head_dim, [&](unsigned column) {
         const float value = to_float(load<Cache::read_only>(x + column));
         sum += value * value;
-    }
+    });
     sum = sum_lanes<32>(sum);
     if (lane() == 0) {
         store(mean_squares + row, sum / static_cast<float>(a.head_dim));
@@ -55,10 +55,10 @@ QK_KERNEL void normalise_kernel(Arguments a, const float* mean_squares, T* norma
     const T* x = q_at<T, F>(a, row, a.head_dim, 0);
     T* y = normalised + static_cast<std::size_t>(row) * a.head_dim;
     const float scale = reciprocal_square_root(load<Cache::read_only>(mean_squares + row) + a.eps);
-    for (unsigned column = lane(); column < a.head_dim; column += 32) {
+    for_each_column(a.head_dim, [&](unsigned column) {
         const float value = to_float(load<Cache::read_only>(x + column));
         store(y + column, from_float<T>(value * scale * weight<T, F>(a, row, column)));
-    }
+    });
 }
 
 template <class T, Form F>
@@ -72,7 +72,7 @@ QK_KERNEL void rotate_kernel(Arguments a, const T* normalised) {
     T* out = out_at<T, F>(a, row, a.head_dim, 0);
     const std::size_t entry = static_cast<std::size_t>(position_of<F>(a, row)) * half;
     const unsigned apart = F == Form::interleaved ? 1 : half;  // partners
-    for (unsigned pair = lane(); pair < half; pair += 32) {
+    for_each_column(half, [&](unsigned pair) {
         const unsigned lower = F == Form::interleaved ? 2 * pair : pair;
         float lo = to_float(load<Cache::read_only>(y + lower));
         float hi = to_float(load<Cache::read_only>(y + lower + apart));
@@ -80,11 +80,12 @@ QK_KERNEL void rotate_kernel(Arguments a, const T* normalised) {
                number<T, F>(a.sin, a.narrow_tables, entry, pair));
         store(out + lower, from_float<T>(lo));
         store(out + lower + apart, from_float<T>(hi));
-    }
+    });
     if constexpr (F != Form::plain) {
-        for (unsigned column = a.rotary_dim + lane(); column < a.head_dim; column += 32) {
+        for_each_column(a.head_dim - a.rotary_dim, [&](unsigned i) {
+            const unsigned column = a.rotary_dim + i;
             store(out + column, load<Cache::read_only>(y + column));
-        }
+        });
     }
 }
 

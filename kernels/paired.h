@@ -104,29 +104,37 @@ struct Paired {
         return F == Form::plain || upper(a, c) < a.rotary_dim;
     }
 
-    // Zeros for a row past the last, and in an idle lane.
+    // Of an existing row. Zeros in an idle lane.
     template <Cache Hint>
-    static QK_DEVICE Head load_head(const Arguments& a, unsigned row QK_CALLER) {
+    static QK_DEVICE Head load_existing(const Arguments& a, unsigned row QK_CALLER) {
         Head head = {};
-        if (row < a.rows) {
-            for (int c = 0; c < count && holds(c); ++c) {
-                const T* lo = q_at<T, F>(a, row, D, lower(a, c));
-                const T* hi = q_at<T, F>(a, row, D, upper(a, c));
-                head.lo[c] = load<Hint>(reinterpret_cast<const Words*>(lo) QK_FROM_CALLER);
-                head.hi[c] = load<Hint>(reinterpret_cast<const Words*>(hi) QK_FROM_CALLER);
-            }
+        for (int c = 0; c < count && holds(c); ++c) {
+            const T* lo = q_at<T, F>(a, row, D, lower(a, c));
+            const T* hi = q_at<T, F>(a, row, D, upper(a, c));
+            head.lo[c] = load<Hint>(reinterpret_cast<const Words*>(lo) QK_FROM_CALLER);
+            head.hi[c] = load<Hint>(reinterpret_cast<const Words*>(hi) QK_FROM_CALLER);
         }
         return head;
     }
+    // Zeros for a row past the last.
+    template <Cache Hint>
+    static QK_DEVICE Head load_head(const Arguments& a, unsigned row QK_CALLER) {
+        return row < a.rows ? load_existing<Hint>(a, row QK_FROM_CALLER) : Head{};
+    }
 
+    // To an existing row.
+    template <Cache Hint>
+    static QK_DEVICE void store_existing(const Arguments& a, unsigned row, const Head& head) {
+        for (int c = 0; c < count && holds(c); ++c) {
+            store<Hint>(reinterpret_cast<Words*>(out_at<T, F>(a, row, D, lower(a, c))), head.lo[c]);
+            store<Hint>(reinterpret_cast<Words*>(out_at<T, F>(a, row, D, upper(a, c))), head.hi[c]);
+        }
+    }
     // Nothing for a row past the last.
     template <Cache Hint>
     static QK_DEVICE void store_head(const Arguments& a, unsigned row, const Head& head) {
         if (row < a.rows) {
-            for (int c = 0; c < count && holds(c); ++c) {
-                store<Hint>(reinterpret_cast<Words*>(out_at<T, F>(a, row, D, lower(a, c))), head.lo[c]);
-                store<Hint>(reinterpret_cast<Words*>(out_at<T, F>(a, row, D, upper(a, c))), head.hi[c]);
-            }
+            store_existing<Hint>(a, row, head);
         }
     }
 
@@ -271,11 +279,15 @@ QK_DEVICE void one_head_a_group(const Arguments& a) {
         return;  // the whole warp
     }
     const unsigned row = first + P::group();
+    // A lane group past the last row loads that once more, the same sectors in the same access, and stores nothing.
     const unsigned existing_row = row < a.rows ? row : a.rows - 1;
-    const auto head = P::template load_head<Data>(a, row);
+    const auto head = P::template load_existing<Data>(a, existing_row);
     const auto angles = P::template load_angles<Constant>(a, existing_row);
     const auto gamma = P::template load_gamma<Constant>(a, existing_row);
-    P::template store_head<Data>(a, row, P::norm_and_rotate(a, head, gamma, angles));
+    const auto result = P::norm_and_rotate(a, head, gamma, angles);
+    if (row < a.rows) {
+        P::template store_existing<Data>(a, existing_row, result);
+    }
 }
 
 // Calls f(Paired<...>{}) for the problem's type and head dim, which must be a compiled one, in the plain form: the

@@ -187,8 +187,8 @@ std::string Problem::text(char separator) const {
 }
 
 std::string Problem::fault() const {
-    if (rotary_dim < 0 || rotary_dim % 2 != 0 || rotary() > head_dim) {
-        return "the rotary dim is " + std::to_string(rotary_dim) +
+    if (rotary_dim < 0 || rotary() % 2 != 0 || rotary() > head_dim) {
+        return "the rotary dim is " + std::to_string(rotary()) +
                ", and elements rotate in pairs: it must be even and at most the head_dim, " + std::to_string(head_dim);
     }
     for (const DataType type : {table_dtype, gamma_dtype}) {

@@ -8,6 +8,24 @@ namespace qkprof::inline QK_BUILD {
 
 QK_DEVICE unsigned row_of_warp() { return block() * (threads() / 32) + warp(); }
 
+// Calls f(i) for each i < count, 32 neighbouring ones at a time. Where the lanes would make different numbers of turns,
+// nvcc may unroll the loop so that a warp's access is split between copies of its body: there all lanes make as many.
+template <class F>
+QK_DEVICE void for_each_column(unsigned count, F f) {
+    if (count % 32 == 0) {
+        for (unsigned i = lane(); i < count; i += 32) {
+            f(i);
+        }
+        return;
+    }
+    for (unsigned first = 0; first < count; first += 32) {
+        const unsigned i = first + lane();
+        if (i < count) {
+            f(i);
+        }
+    }
+}
+
 inline std::string refuse_odd_rotary(const Problem& problem) {
     return problem.rotary() % 2 == 0 ? std::string()
                                      : "head_dim " + std::to_string(problem.head_dim) + " has no two halves";

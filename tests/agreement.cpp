@@ -21,7 +21,7 @@
 namespace qkprof {
 namespace {
 
-constexpr double tolerance = 0.03;
+constexpr double tolerance = 0.04;
 
 struct Limit {
     std::string_view variant;
@@ -43,13 +43,9 @@ struct Limit {
 // - DRAM traffic of naive_primitives: its buffers take as much room as the L2 has, and the model keeps them.
 // - DRAM reads of cache_aware_stream, warm: on the GPU, lines read to be evicted first leave a half-empty L2.
 constexpr Limit limits[] = {
-    {"fused_table_shared", "1x1024x16x128", "f32", "warm", "l2_read_sectors", 0.031},
-    {"fused_tile_shared", "1x1024x16x128", "f32", "warm", "l2_read_sectors", 0.036},
-    {"fused_tile_shared", "3x333x5x96", "f32", "", "l2_read_sectors", 0.039},
     {"fused_rotate_shared", "3x333x5x96", "", "cold", "l2_read_sectors", 0.057},
     {"fused_tile_bulk", "3x333x5x96", "bf16", "", "l2_read_sectors", 0.082},
 
-    {"naive_three_kernel", "3x333x5x96", "bf16", "", "l2_write_sectors", 0.033},
     {"naive_three_kernel", "2x1024x16x64", "bf16", "", "l2_write_sectors", 0.050},
 
     {"copy", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.044},
@@ -59,7 +55,6 @@ constexpr Limit limits[] = {
     {"fused_tile_bulk", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.067},
     {"fused_tile_shared", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.100},
     {"cache_aware_persist", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.090},
-    {"cache_aware_reuse", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.034},
     {"cache_aware_stream", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.066},
 
     {"naive_primitives", "1x1024x16x128", "f32", "", "dram_write_bytes", 1.0},
@@ -69,14 +64,14 @@ constexpr Limit limits[] = {
 
     {"cache_aware_stream", "1x1024x16x128", "", "warm", "dram_read_bytes", 1.0},
     {"cache_aware_stream", "2x1024x16x64", "", "warm", "dram_read_bytes", 1.0},
-    {"cache_aware_stream", "3x333x5x96", "f32", "warm", "dram_read_bytes", 1.0},
+    {"cache_aware_stream", "3x333x5x96", "", "warm", "dram_read_bytes", 1.0},
 };
 
 // Where the emulated value differs from the recorded one by less, it is none of the operation's: each launch reads code
 // and arguments, and a line of another program may leave the L2.
 double noise(std::string_view counter, const Measurement& recorded) {
     const bool dram = counter.substr(0, 4) == "dram";
-    return dram ? 8192 * recorded.counters.at("launches").value.value() +
+    return dram ? 16384 * recorded.counters.at("launches").value.value() +
                       0.01 * static_cast<double>(recorded.problem.compulsory_bytes())
                 : 0;
 }

@@ -15,28 +15,36 @@ constexpr double warm_seconds = 0.75e-3;  // of the timed calls of one replay
 constexpr int trial_calls = 4;
 constexpr double most_calls = 1000;
 constexpr int cold_replays = 3;
+// Launched one by one: enough that the first launch, which the GPU waits for, counts for little, and no more time than
+// the replays take.
+constexpr int least_stream_calls = 2;
+constexpr int most_stream_calls = 50;
 
 }  // namespace
 
 GraphTiming::GraphTiming(const Context& context, std::string range, CacheState state, std::int64_t persisting_bytes,
-                         const std::function<void()>& enqueue)
-    : context_(context), range_(std::move(range)), state_(state), persisting_bytes_(persisting_bytes) {
+                         std::function<void()> enqueue)
+    : context_(context),
+      range_(std::move(range)),
+      state_(state),
+      persisting_bytes_(persisting_bytes),
+      enqueue_(std::move(enqueue)) {
     const L2SetAside set_aside(persisting_bytes_);
     // Once outside a capture, where the driver may load a kernel, and where a launch that it refuses spoils nothing.
     context_.evict_caches();
-    enqueue();
+    enqueue_();
     check(cudaStreamSynchronize(context_.stream()), "running a call once");
     if (state_ == CacheState::warm) {
-        const GraphExec trial = record(trial_calls, enqueue);
+        const GraphExec trial = record(trial_calls);
         replay(trial);
         const double one_call = replay(trial) / trial_calls;
         calls_ = static_cast<int>(std::clamp(std::round(warm_seconds / one_call), 1.0, most_calls));
     }
-    graph_ = record(calls_, enqueue);
+    graph_ = record(calls_);
     replay(graph_);
 }
 
-GraphExec GraphTiming::record(int calls, const std::function<void()>& enqueue) const {
+GraphExec GraphTiming::record(int calls) const {
     const cudaStream_t stream = context_.stream();
     std::size_t nodes_beside = 0;
     const auto mark = [&](const Event& event) {
@@ -45,14 +53,14 @@ GraphExec GraphTiming::record(int calls, const std::function<void()>& enqueue) c
     };
     const Graph graph = capture(stream, [&] {
         if (state_ == CacheState::warm) {
-            enqueue();
+            enqueue_();
         } else {
             context_.evict_caches();
             ++nodes_beside;
         }
         mark(start_);
         for (int call = 0; call < calls; ++call) {
-            enqueue();
+            enqueue_();
         }
         mark(stop_);
     });
@@ -69,6 +77,10 @@ GraphExec GraphTiming::record(int calls, const std::function<void()>& enqueue) c
 double GraphTiming::replay(const GraphExec& graph) const {
     check(cudaGraphLaunch(graph.get(), context_.stream()), "launching a graph");
     check(cudaStreamSynchronize(context_.stream()), "running a graph");
+    return elapsed();
+}
+
+double GraphTiming::elapsed() const {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, start_.get(), stop_.get()), "reading the time between two events");
     if (!(milliseconds > 0)) {
@@ -79,11 +91,29 @@ double GraphTiming::replay(const GraphExec& graph) const {
     return static_cast<double>(milliseconds) * 1e-3;
 }
 
+double GraphTiming::stream_seconds_per_call() const {
+    const L2SetAside set_aside(persisting_bytes_);
+    const cudaStream_t stream = context_.stream();
+    const int calls = std::clamp(calls_, least_stream_calls, most_stream_calls);
+    enqueue_();
+    check(cudaEventRecord(start_.get(), stream), "recording an event");
+    for (int call = 0; call < calls; ++call) {
+        enqueue_();
+    }
+    check(cudaEventRecord(stop_.get(), stream), "recording an event");
+    check(cudaStreamSynchronize(stream), "running calls one by one");
+    return elapsed() / calls;
+}
+
 Sample GraphTiming::sample() {
     context_.use();
     const ClockReading before = context_.monitor().read();
     const double seconds = seconds_per_call();
-    return sample_between(before, seconds, context_.monitor().read());
+    Sample sample = sample_between(before, seconds, context_.monitor().read());
+    if (state_ == CacheState::warm) {
+        sample.stream_seconds = stream_seconds_per_call();
+    }
+    return sample;
 }
 
 double GraphTiming::seconds_per_call() const {

@@ -14,26 +14,30 @@ namespace qkprof::cuda {
 
 class GraphTiming final : public Timing {
   public:
-    // `enqueue` puts one call into the context's stream; it is not needed after the constructor, the call's buffers
-    // are. The timed replays are in the NVTX range `range`. `persisting_bytes` of L2 are set aside during each sample.
-    // Throws CannotMeasure when the call enqueues nothing.
+    // `enqueue` puts one call into the context's stream. The timed replays are in the NVTX range `range`.
+    // `persisting_bytes` of L2 are set aside during each sample. Throws CannotMeasure when the call enqueues nothing.
     GraphTiming(const Context& context, std::string range, CacheState state, std::int64_t persisting_bytes,
-                const std::function<void()>& enqueue);
+                std::function<void()> enqueue);
     Sample sample() override;
     const char* timer() const override { return "graph_events"; }
 
   private:
     // The graph of `calls` timed calls.
-    GraphExec record(int calls, const std::function<void()>& enqueue) const;
+    GraphExec record(int calls) const;
     // Seconds per call, from the replays that make one sample.
     double seconds_per_call() const;
     // Seconds between the events of one replay.
     double replay(const GraphExec& graph) const;
+    // Seconds per call of calls that are launched one by one.
+    double stream_seconds_per_call() const;
+    // Between the two events, which have passed.
+    double elapsed() const;
 
     const Context& context_;
     std::string range_;
     CacheState state_;
     std::int64_t persisting_bytes_;
+    std::function<void()> enqueue_;
     Event start_ = make_event();
     Event stop_ = make_event();
     int calls_ = 1;

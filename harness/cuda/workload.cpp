@@ -259,29 +259,51 @@ std::vector<Counts> CudaWorkload::count(std::span<const CountJob> jobs) {
 Counts CudaWorkload::count_launches(const CountJob& job) const {
     const Variant& variant = *job.variant;
     const Request wanted = request(*job.parameters);
-    Activities activities;
-    try {
-        const L2SetAside set_aside(persisting_bytes(variant, wanted));
-        const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
-        restore();
-        activities = record_activities([&] {
-            call();  // not counted: what the driver does once for a kernel
-            mark(context_.stream());
-            for (int i = 0; i < counted_calls; ++i) {
-                const Range range(range_name(variant.name, job.state));
-                call();
-            }
-            mark(context_.stream());
-            wait_for(variant);
-        });
-    } catch (const DeviceLost&) {
-        throw;
-    } catch (const std::exception& error) {
-        activities = {};
-        activities.failure = clause_of(error);
-    }
-    return {launch_counters(activities, sentinel_name, counted_calls),
-            kernels_of(activities, sentinel_name, counted_calls)};
+    const L2SetAside set_aside(persisting_bytes(variant, wanted));
+    const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
+    // Between two sentinels; what cannot be recorded is unknown, with the reason.
+    const auto recorded = [&](const std::function<void()>& before, const std::function<void()>& calls) {
+        Activities activities;
+        try {
+            restore();
+            activities = record_activities([&] {
+                before();
+                mark(context_.stream());
+                calls();
+                mark(context_.stream());
+                wait_for(variant);
+            });
+        } catch (const DeviceLost&) {
+            throw;
+        } catch (const std::exception& error) {
+            activities = {};
+            activities.failure = clause_of(error);
+        }
+        return activities;
+    };
+    // Before: what the driver does once for a kernel.
+    const Activities one_by_one = recorded(call, [&] {
+        for (int i = 0; i < counted_calls; ++i) {
+            const Range range(range_name(variant.name, job.state));
+            call();
+        }
+    });
+    GraphExec graph;
+    const Activities replayed = recorded(
+        [&] {
+            graph = instantiate(capture(context_.stream(), [&] {
+                for (int i = 0; i < counted_calls; ++i) {
+                    call();
+                }
+            }));
+        },
+        [&] { check(cudaGraphLaunch(graph.get(), context_.stream()), "launching a graph"); });
+    Counts counts = {launch_counters(one_by_one, sentinel_name, counted_calls),
+                     kernels_of(one_by_one, sentinel_name, counted_calls)};
+    const Counters of_graph = launch_counters(replayed, sentinel_name, counted_calls);
+    counts.counters["graph_launches"] = of_graph.at("launches");
+    counts.counters["graph_submissions"] = of_graph.at("submissions");
+    return counts;
 }
 
 void CudaWorkload::run_counted(const CountJob& job, const TrafficJob::Counted& counted) const {
@@ -309,7 +331,7 @@ void CudaWorkload::run_counted(const CountJob& job, const TrafficJob::Counted& c
 std::unique_ptr<Timing> CudaWorkload::timing(const Variant& variant, const Parameters& parameters, CacheState state) {
     context_.use();
     const Request wanted = request(parameters);
-    const auto enqueue = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
+    const auto enqueue = [this, &variant, wanted] { variant.run({wanted, buffers(), {context_.stream()}}); };
     restore();
     return std::make_unique<GraphTiming>(context_, range_name(variant.name, state), state,
                                          persisting_bytes(variant, wanted), enqueue);

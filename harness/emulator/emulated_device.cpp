@@ -154,6 +154,9 @@ class EmulatedWorkload : public Workload {
             counters[name] = {{}, Source::emulated, "the emulated device runs code of the host compiler"};
         }
         counters["achieved_occupancy"] = {{}, Source::emulated, "the emulated device runs one block after another"};
+        for (const char* name : {"graph_launches", "graph_submissions"}) {
+            counters[name] = {{}, Source::emulated, "the emulated device has no graphs"};
+        }
         return counters;
     }
 
@@ -162,7 +165,7 @@ class EmulatedWorkload : public Workload {
         Counters counters;
         for (const char* name : {"launches", "submissions", "global_load_sectors", "global_store_sectors",
                                  "shared_wavefronts", "bank_conflicts", "shared_bytes", "compulsory_bytes", "registers",
-                                 "instructions", "achieved_occupancy"}) {
+                                 "instructions", "achieved_occupancy", "graph_launches", "graph_submissions"}) {
             counters[name] = {{}, Source::emulated, reason};
         }
         for (const char* name : {"l2_read_sectors", "l2_write_sectors", "dram_read_bytes", "dram_write_bytes"}) {

@@ -91,39 +91,72 @@ QK_ANYWHERE T from_float(float value) {
     }
 }
 
+// Two values of a 16-bit type from one register, and into one: fewer instructions than one by one.
+template <class T>
+QK_ANYWHERE void unpack_pair(std::uint32_t pair, float* values) {
+    if constexpr (std::is_same_v<T, bf16>) {
+        values[0] = std::bit_cast<float>(pair << 16U);
+        values[1] = std::bit_cast<float>(pair & 0xffff0000U);
+    } else {
+#ifdef __CUDA_ARCH__
+        asm("{.reg .b16 low, high; mov.b32 {low, high}, %2; cvt.f32.f16 %0, low; cvt.f32.f16 %1, high;}"
+            : "=f"(values[0]), "=f"(values[1])
+            : "r"(pair));
+#else
+        values[0] = to_float(T{static_cast<std::uint16_t>(pair)});
+        values[1] = to_float(T{static_cast<std::uint16_t>(pair >> 16U)});
+#endif
+    }
+}
+
+template <class T>
+QK_ANYWHERE std::uint32_t pack_pair(const float* values) {
+#ifdef __CUDA_ARCH__
+    std::uint32_t pair;
+    if constexpr (std::is_same_v<T, bf16>) {
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(values[1]), "f"(values[0]));
+    } else {
+        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(values[1]), "f"(values[0]));
+    }
+    return pair;
+#else
+    return from_float<T>(values[0]).bits | std::uint32_t{from_float<T>(values[1]).bits} << 16U;
+#endif
+}
+
+// Whether N values of T are whole registers of two.
+template <class T, int N>
+inline constexpr bool in_pairs = sizeof(T) == 2 && N % 2 == 0;
+
 template <class T, int N>
 QK_ANYWHERE void unpack(const Vector<T, N>& packed, float* values) {
-    for (int i = 0; i < N; ++i) {
-        values[i] = to_float(packed.values[i]);
+    if constexpr (in_pairs<T, N>) {
+        const auto pairs = std::bit_cast<Vector<std::uint32_t, N / 2>>(packed);
+        for (int i = 0; i < N; i += 2) {
+            unpack_pair<T>(pairs.values[i / 2], values + i);
+        }
+    } else {
+        for (int i = 0; i < N; ++i) {
+            values[i] = to_float(packed.values[i]);
+        }
     }
 }
 
 template <class T, int N>
 QK_ANYWHERE Vector<T, N> pack(const float* values) {
-    Vector<T, N> packed;
-#ifdef __CUDA_ARCH__
-    if constexpr (sizeof(T) == 2 && N % 2 == 0) {  // two conversions are one instruction
+    if constexpr (in_pairs<T, N>) {
+        Vector<std::uint32_t, N / 2> pairs;
         for (int i = 0; i < N; i += 2) {
-            std::uint32_t pair;
-            if constexpr (std::is_same_v<T, bf16>) {
-                asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(values[i + 1]), "f"(values[i]));
-            } else {
-                asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(values[i + 1]), "f"(values[i]));
-            }
-            packed.values[i].bits = static_cast<std::uint16_t>(pair & 0xffffU);
-            packed.values[i + 1].bits = static_cast<std::uint16_t>(pair >> 16U);
+            pairs.values[i / 2] = pack_pair<T>(values + i);
         }
+        return std::bit_cast<Vector<T, N>>(pairs);
     } else {
+        Vector<T, N> packed;
         for (int i = 0; i < N; ++i) {
             packed.values[i] = from_float<T>(values[i]);
         }
+        return packed;
     }
-#else
-    for (int i = 0; i < N; ++i) {
-        packed.values[i] = from_float<T>(values[i]);
-    }
-#endif
-    return packed;
 }
 
 }  // namespace qkprof
