@@ -182,8 +182,8 @@ def roofline(measurements, ceilings, look, name, caption):
     for m in measurements:
         for level in ("l2", "dram"):
             moved = m.number(f"{level}_traffic_bytes").value
-            # A hundredth of what is needed is what spills, not what bounds.
-            if m.throughput.value and moved is not None and moved >= m.compulsory_bytes / 100:
+            # Less than a tenth of what is needed is what spills, not what bounds.
+            if m.throughput.value and moved is not None and moved >= m.compulsory_bytes / 10:
                 points.setdefault(m.variant, {})[level] = (moved / m.compulsory_bytes, m.throughput.value / GIGA)
     if not points:
         return None

@@ -33,7 +33,7 @@ class Number:
 class Measurement:
     """A variant on a problem in a cache state."""
 
-    entry: dict  # the first repetition; but for their times all are alike
+    entry: dict  # the first repetition, which has the facts
     source: str  # the file it is from
     seconds: list = field(default_factory=list)
     throttled: list = field(default_factory=list)  # the seconds of samples that heat or power held back

@@ -70,7 +70,7 @@ class Report:
             panel = draw(cell, title)
             if panel:
                 section.panels.append(panel)
-        section.columns = len(self.dtypes)
+        section.columns = max(2, len(self.dtypes))  # of one dtype cold beside warm
 
     def no_times(self):
         """Why no measurement has a time; empty where one has."""
@@ -92,7 +92,7 @@ class Report:
                           "and computes nothing: it is the ceiling at each size. Dotted: the best that copies reached "
                           "through the DRAM and through the L2, by the bytes that copies move; gamma and the tables "
                           "count here, also for copy, which needs none. Dashed: where the L2 ends.")
-        section.columns = len(self.dtypes)
+        section.columns = max(2, len(self.dtypes))  # of one dtype cold beside warm
         section.lead = self.no_times() or section.lead
         if self.no_times():
             return section
@@ -153,7 +153,7 @@ class Report:
                           "that a level moved for each byte that the operation needs; up: the needed bytes a second that "
                           "were attained. A filled mark is the DRAM, a hollow one of the same variant the L2. The lines "
                           "are what copies reached through each: a mark on the line of its level is bound by it. Where "
-                          "the DRAM moves less than a hundredth of what is needed, its mark is left out.")
+                          "the DRAM moves less than a tenth of what is needed, its mark is left out.")
         section.lead = self.no_times() or section.lead
         if self.no_times():
             return section
@@ -179,7 +179,10 @@ class Report:
         section = Section("launches", "Kernel launches",
                           "Kernels executed by one call, counted. A range where problems differ.")
         counts, unknown = {}, {}
-        table = Table(["variant", ">launches", ">declared", ">submissions"])
+        titles = {"launches": "launches", "declared_launches": "declared", "submissions": "submissions",
+                  "graph_launches": "launches in a graph", "graph_submissions": "submissions in a graph"}
+        names = [name for name in titles if any(name in m.entry for m in self.shown)]
+        table = Table(["variant", *(f">{titles[name]}" for name in names)])
         for variant in unique(m.variant for m in self.shown):
             of = [m for m in self.shown if m.variant == variant]
             known = [m.number("launches").value for m in of if m.number("launches").value is not None]
@@ -188,7 +191,6 @@ class Report:
             for m in of:
                 if m.number("launches").value is None:
                     unknown.setdefault(m.number("launches").reason, []).append(variant)
-            names = ("launches", "declared_launches", "submissions")
             table.rows.append([variant, *(range_text(of, name) for name in names)])
         panel = plots.launches(counts, self.look, "launches", "launches a call")
         section.panels += [panel] if panel else []
