@@ -1,4 +1,4 @@
-# Sourced by run and test: installs what is missing, configures and builds in build/, quietly. Everything it says goes to
+# Sourced by run, test and report: installs what is missing, configures and builds in build/, quietly. Everything it says goes to
 # stderr; the output of each step is kept in a log beside what it made and shown only when the step fails.
 # shellcheck shell=bash
 
@@ -9,6 +9,9 @@ build=$top/build
 # shellcheck disable=SC2034  # used where this file is sourced
 build_packages=(g++ cmake ninja-build ccache libbenchmark-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
     libfmt-dev libboost-context-dev libgtest-dev libgmock-dev)
+# What scripts/report draws and writes with.
+# shellcheck disable=SC2034
+report_packages=(python3-matplotlib python3-jinja2)
 
 say() { printf '%s\n' "$*" >&2; }
 

@@ -15,7 +15,8 @@ import os
 import re
 import shutil
 import subprocess
-import sys
+
+from script import BUILD, PROGRAM, Failure, main
 
 METRICS = [
     "dram__bytes_read.sum",
@@ -45,30 +46,6 @@ REFUSALS = [
     ("No kernels were profiled", "ncu found no kernel in the ranges of qkprof trace: is NVTX switched off, or another "
      "profiler attached?"),
 ]
-
-TOP = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-BUILD = os.path.join(TOP, "build")
-PROGRAM = os.path.join(BUILD, "qkprof")
-
-
-class Failure(Exception):
-    """Ends a script with a sentence and an exit code; the codes are those of qkprof."""
-
-    def __init__(self, code, sentence):
-        super().__init__(sentence)
-        self.code = code
-
-
-def main(name, body):
-    """Runs body() and exits with what it returns; a Failure is said in one line."""
-    try:
-        sys.exit(body())
-    except Failure as failure:
-        print(f"{name}: {failure}", file=sys.stderr)
-        sys.exit(failure.code)
-    except OSError as error:
-        print(f"{name}: {error.filename}: {error.strerror}.", file=sys.stderr)
-        sys.exit(2)
 
 
 def find_ncu():

@@ -15,6 +15,7 @@ SCRIPTS = os.path.join(os.path.dirname(TESTS), "scripts")
 TABLE = os.path.join(TESTS, "data", "ncu_raw.csv")
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, SCRIPTS)
 spec = importlib.util.spec_from_file_location("ncu", os.path.join(SCRIPTS, "ncu.py"))
 ncu = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(ncu)

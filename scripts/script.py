@@ -1,0 +1,28 @@
+"""What the Python scripts share: how they end, and where the program is."""
+
+import os
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+BUILD = os.path.join(TOP, "build")
+PROGRAM = os.path.join(BUILD, "qkprof")
+
+
+class Failure(Exception):
+    """Ends a script with a sentence and an exit code; the codes are those of qkprof."""
+
+    def __init__(self, code, sentence):
+        super().__init__(sentence)
+        self.code = code
+
+
+def main(name, body):
+    """Runs body() and exits with what it returns; a Failure is said in one line."""
+    try:
+        sys.exit(body())
+    except Failure as failure:
+        print(f"{name}: {failure}", file=sys.stderr)
+        sys.exit(failure.code)
+    except OSError as error:
+        print(f"{name}: {error.filename}: {error.strerror}.", file=sys.stderr)
+        sys.exit(2)
