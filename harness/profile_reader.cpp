@@ -251,6 +251,50 @@ std::string plain(const Json::exception& error) {
     return end == std::string::npos ? text : text.substr(end + 2);
 }
 
+// An entry of a measurement says what differs between its samples, and may say again what its first entry says of all
+// of them, as those of earlier versions do.
+void check_repeated(const Object& entry, const Json& first) {
+    static const std::set<std::string, std::less<>> of_a_sample = {
+        "run_type", "repetitions", "repetition_index", "iterations", "aggregate_name",   "real_time",
+        "cpu_time", "time_unit",   "stream_time",      "throttled",  "throttle_reasons", "real_time_reason"};
+    for (const auto& [key, value] : entry.json().items()) {
+        if (of_a_sample.contains(key)) {
+            continue;
+        }
+        const auto known = first.find(key);
+        if (known == first.end() || *known != value) {
+            throw entry.error(key.c_str(), "not what the first entry of this name says");
+        }
+    }
+}
+
+// The entries of one name.
+class Entries {
+  public:
+    explicit Entries(const Json& first) : first_(first) {}
+
+    void add(const Object& entry) {
+        if (&entry.json() != &first_) {
+            check_repeated(entry, first_);
+            if (entry.at("real_time").is_null() || first_.at("real_time").is_null()) {
+                throw entry.error("name", "that of an entry before it: without times there is one entry of each");
+            }
+        }
+        if (entry.at("real_time").is_null()) {
+            return;
+        }
+        const auto repetition = entry.whole<std::int64_t>("repetition_index");
+        if (repetition <= last_) {
+            throw entry.error("repetition_index", "negative, or not above that of the entry of this name before it");
+        }
+        last_ = repetition;
+    }
+
+  private:
+    const Json& first_;
+    std::int64_t last_ = -1;
+};
+
 // Profiles of earlier versions do not name the offset.
 bool is_name_of(const std::string& name, Measurement m) {
     const bool now = m.name() == name;
@@ -287,20 +331,29 @@ Profile parse_profile(std::string_view json, const std::string& source) {
     if (!file.at("benchmarks").is_array()) {
         throw file.error("benchmarks", "not a list");
     }
-    std::map<std::string, std::size_t> index_of;
+    struct Known {
+        std::size_t index;  // of its measurement
+        Entries entries;
+    };
+    std::map<std::string, Known> known_names;
+    std::set<std::string> names;  // as this version makes them
     std::size_t number = 0;
     for (const Json& item : file.at("benchmarks")) {
         const std::string place = fmt::format("{}, benchmarks[{}]", source, number++);
         const std::string name = Object(item, place).text("name");
         const Object entry(item, fmt::format("{} ({})", place, name));
-        const auto [known, added] = index_of.try_emplace(name, profile.measurements.size());
+        const auto [known, added] = known_names.try_emplace(name, Known{profile.measurements.size(), Entries(item)});
         if (added) {
             profile.measurements.push_back(read_measurement(entry));
             if (!is_name_of(name, profile.measurements.back())) {
                 throw entry.error("name", "not what its variant, problem, state and parameters make it");
             }
+            if (!names.insert(profile.measurements.back().name()).second) {
+                throw entry.error("name", "another word for a measurement that stands before it");
+            }
         }
-        read_time(entry, profile.measurements[known->second]);
+        known->second.entries.add(entry);
+        read_time(entry, profile.measurements[known->second.index]);
     }
     return profile;
 }

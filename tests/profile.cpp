@@ -431,6 +431,59 @@ TEST(Profile, AFieldOfTheFormThatIsWrongIsSaid) {
               std::string::npos);
 }
 
+// The entries [0] to [2] are samples of copy, [3] to [5] of fused, the others untimed.
+TEST(Profile, WhatStandsTwiceIsRefused) {
+    const Json good = Json::parse(to_json(sample_profile()));
+    const auto says = [&](auto change, const std::string& part) {
+        Json file = good;
+        change(file["benchmarks"]);
+        const std::string message = refusal(file.dump());
+        EXPECT_NE(message.find(part), std::string::npos) << message;
+    };
+    const std::string place = "p.json, benchmarks[2] (copy/2x3x4x64/bf16/cold/threads:64): ";
+    const std::string not_above = "'repetition_index' is negative, or not above that of the entry of this name before";
+    says([](Json& all) { all[2]["repetition_index"] = 1; }, place + not_above);
+    says([](Json& all) { all[0]["repetition_index"] = -1; }, not_above);
+    says([](Json& all) { all[2].erase("repetition_index"); }, place + "'repetition_index' is missing");
+    says([](Json& all) { all.push_back(all[0]); }, "benchmarks[11] (copy/2x3x4x64/bf16/cold/threads:64): " + not_above);
+    says([](Json& all) { all.push_back(all[6]); }, "'name' is that of an entry before it");
+    says([](Json& all) { all[2]["real_time"] = nullptr; }, place + "'name' is that of an entry before it");
+    // Of eps, base and seed the name says nothing.
+    says([](Json& all) { all[2]["eps"] = 1e-5; }, place + "'eps' is not what the first entry of this name says");
+    says([](Json& all) { all[2]["rotary_base"] = 5.0; }, "'rotary_base' is not what the first entry");
+    says([](Json& all) { all[2]["launches"] = 2; }, "'launches' is not what the first entry");
+    says([](Json& all) { all[2]["refused"] = "it cannot"; }, "'refused' is not what the first entry");
+    says(
+        [](Json& all) {  // a whole second measurement
+            Json other = all[0];
+            other["seed"] = 7;
+            other["repetition_index"] = 3;
+            all.push_back(other);
+        },
+        "'seed' is not what the first entry");
+    Profile profile = sample_profile();
+    profile.measurements.resize(1);
+    profile.measurements[0].problem.offset = 8;
+    Json file = Json::parse(to_json(profile));
+    Json old = file["benchmarks"][0];  // as an earlier version names it
+    old["name"] = "copy/2x3x4x64/bf16/cold/threads:64";
+    file["benchmarks"].push_back(old);
+    EXPECT_NE(refusal(file.dump()).find("'name' is another word for a measurement"), std::string::npos);
+}
+
+TEST(Profile, OldOnesThatRepeatTheFactsInEachEntryAreRead) {
+    Json file = Json::parse(to_json(sample_profile()));
+    Json& all = file["benchmarks"];
+    for (std::size_t i = 0; i < 6; ++i) {
+        Json whole = all[i < 3 ? 0 : 3];
+        whole.update(all[i]);
+        all[i] = whole;
+    }
+    const Profile profile = parse_profile(file.dump(), "old");
+    EXPECT_EQ(profile.measurements.size(), 7U);
+    EXPECT_EQ(profile.measurements[1].seconds.size(), 3U);
+}
+
 TEST(Profile, AnyTruncationIsRefused) {
     const std::string good = to_json(sample_profile());
     for (std::size_t length = 0; length + 2 < good.size(); length += 97) {
