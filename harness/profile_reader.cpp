@@ -29,14 +29,14 @@ Verification read_verification(const Object& entry) {
     if (!v.fault.empty()) {
         return v;
     }
-    v.error_norm = entry.number_or_nan("error_norm");
-    v.wrong_elements = entry.whole<std::int64_t>("wrong_elements");
+    v.error_norm = entry.at("error_norm").is_null() ? entry.number_or_nan("error_norm") : entry.amount("error_norm");
+    v.wrong_elements = entry.count<std::int64_t>("wrong_elements");
     if (entry.has("first_wrong")) {
         const Object e = entry.object("first_wrong");
-        v.first_wrong = WrongElement{.batch = e.whole<std::int64_t>("batch"),
-                                     .position = e.whole<std::int64_t>("position"),
-                                     .head = e.whole<std::int64_t>("head"),
-                                     .column = e.whole<std::int64_t>("column"),
+        v.first_wrong = WrongElement{.batch = e.count<std::int64_t>("batch"),
+                                     .position = e.count<std::int64_t>("position"),
+                                     .head = e.count<std::int64_t>("head"),
+                                     .column = e.count<std::int64_t>("column"),
                                      .got = e.number_or_nan("got"),
                                      .expected = e.number_or_nan("expected")};
     }
@@ -47,6 +47,15 @@ bool is_derived(std::string_view name) {
     const auto& all = metrics();
     return std::any_of(all.begin(), all.end(),
                        [&](const Metric& metric) { return metric.derived && metric.name == name; });
+}
+
+// Those of the program's metrics that are no averages: neither over the calls that were counted, as launches are, nor
+// over time.
+bool is_whole(std::string_view name) {
+    static const std::set<std::string_view> averages = {"launches",          "submissions",     "graph_launches",
+                                                        "graph_submissions", "transfers",       "achieved_occupancy",
+                                                        "sm_clock_mhz",      "memory_clock_mhz"};
+    return is_own_metric(name) && !averages.contains(name);
 }
 
 // A counter is what has a source or, where it is unknown, a reason, and does not follow from the others.
@@ -63,9 +72,13 @@ Counters read_counters(const Object& entry) {
         }
         Counter counter;
         if (source) {
-            counter.value = entry.number(name.c_str());
+            const double value = is_own_metric(name) ? entry.amount(name.c_str()) : entry.number(name.c_str());
+            counter.value = value;
             counter.source =
                 enumerator(entry, key.c_str(), std::array{Source::counted, Source::emulated, Source::modelled});
+            if (counter.source != Source::modelled && is_whole(name) && value != std::floor(value)) {
+                throw entry.error(name.c_str(), "not a whole number");
+            }
         } else {
             counter.reason = entry.text(key.c_str());
         }
@@ -76,7 +89,11 @@ Counters read_counters(const Object& entry) {
 
 std::vector<std::string> read_sentences(const Object& entry, const char* key) {
     std::vector<std::string> sentences;
-    for (const Json& sentence : entry.at(key)) {
+    const Json& list = entry.at(key);
+    if (!list.is_array()) {
+        throw entry.error(key, "not a list of sentences");
+    }
+    for (const Json& sentence : list) {
         if (!sentence.is_string()) {
             throw entry.error(key, "not a list of sentences");
         }
@@ -92,20 +109,20 @@ KernelUse read_kernel(const Object& kernel) {
             throw kernel.error(key, "not a list of three numbers");
         }
         for (std::size_t i = 0; i < three.size(); ++i) {
-            three.at(i) = kernel.whole<std::int64_t>(key, kernel.at(key).at(i));
+            three.at(i) = kernel.count<std::int64_t>(key, kernel.at(key).at(i), 1);
         }
         return three;
     };
     KernelUse use;
     use.name = kernel.text("name");
-    use.launches = kernel.number("launches");
+    use.launches = kernel.amount("launches");
     use.grid = extents("grid");
     use.block = extents("block");
     if (!kernel.at("registers").is_null()) {
-        use.registers = kernel.whole<int>("registers");
+        use.registers = kernel.count<int>("registers");
     }
-    use.static_shared = kernel.whole<std::int64_t>("static_shared");
-    use.dynamic_shared = kernel.whole<std::int64_t>("dynamic_shared");
+    use.static_shared = kernel.count<std::int64_t>("static_shared");
+    use.dynamic_shared = kernel.count<std::int64_t>("dynamic_shared");
     return use;
 }
 
@@ -121,6 +138,9 @@ Measurement read_measurement(const Object& entry) {
     for (const auto& [name, value] : parameters.json().items()) {
         m.parameters[name] = parameters.whole<int>(name.c_str(), value);
     }
+    if (!entry.at("non_standard").is_array()) {
+        throw entry.error("non_standard", "not a list of names of parameters");
+    }
     for (const Json& name : entry.at("non_standard")) {
         const auto found = name.is_string() ? m.parameters.find(name.get<std::string>()) : m.parameters.end();
         if (found == m.parameters.end()) {
@@ -135,10 +155,10 @@ Measurement read_measurement(const Object& entry) {
         return m;
     }
     m.verification = read_verification(entry);
-    m.declaration = {.launches = entry.whole<std::int64_t>("declared_launches"),
-                     .load_bytes = entry.whole<std::int64_t>("declared_load_bytes"),
-                     .store_bytes = entry.whole<std::int64_t>("declared_store_bytes"),
-                     .shared_bytes = entry.whole<std::int64_t>("declared_shared_bytes")};
+    m.declaration = {.launches = entry.count<std::int64_t>("declared_launches"),
+                     .load_bytes = entry.count<std::int64_t>("declared_load_bytes"),
+                     .store_bytes = entry.count<std::int64_t>("declared_store_bytes"),
+                     .shared_bytes = entry.count<std::int64_t>("declared_shared_bytes")};
     m.counters = read_counters(entry);
     if (entry.has("kernels")) {  // profiles of earlier versions have none
         for (const Object& kernel : entry.objects("kernels")) {
@@ -159,11 +179,14 @@ void read_time(const Object& entry, Measurement& m) {
     if (second == 0) {
         throw entry.error("time_unit", "none of ns, us, ms and s");
     }
-    if (!(entry.number("real_time") > 0)) {
-        throw entry.error("real_time", "not above 0");
-    }
-    const double seconds = entry.number("real_time") / second;
-    const double host_seconds = entry.number("cpu_time") / second;
+    const auto time = [&](const char* key) {
+        if (!(entry.number(key) > 0)) {
+            throw entry.error(key, "not above 0");
+        }
+        return entry.number(key) / second;
+    };
+    const double seconds = time("real_time");
+    const double host_seconds = entry.amount("cpu_time") / second;
     if (entry.has("throttled") && entry.flag("throttled")) {
         m.throttled.push_back({entry.whole<std::size_t>("repetition_index"), seconds, host_seconds,
                                read_sentences(entry, "throttle_reasons")});
@@ -171,7 +194,7 @@ void read_time(const Object& entry, Measurement& m) {
         m.seconds.push_back(seconds);
         m.host_seconds.push_back(host_seconds);
         if (entry.has("stream_time")) {
-            m.stream_seconds.push_back(entry.number("stream_time") / second);
+            m.stream_seconds.push_back(time("stream_time"));
         }
         if (!m.stream_seconds.empty() && m.stream_seconds.size() != m.seconds.size()) {
             throw entry.error("stream_time", "not in every sample of its measurement");
@@ -192,7 +215,7 @@ Calibration read_calibration(const Object& context) {
         return calibration;
     }
     calibration.date = whole.text("date");
-    calibration.seconds = whole.number("seconds");
+    calibration.seconds = whole.amount("seconds");
     for (const Object& entry : whole.objects("rows")) {
         CalibrationRow row = {.what = entry.text("what"),
                               .counter = entry.text("counter"),
@@ -213,7 +236,7 @@ Environment read_environment(const Object& context) {
     e.date = context.text("date");
     e.host_name = context.text("host_name");
     e.executable = context.text("executable");
-    e.processors = context.whole<int>("num_cpus");
+    e.processors = context.count<int>("num_cpus");
     e.build_type = context.text("library_build_type");
     e.version = context.text("qkprof_version");
     e.commit = context.text("commit");
@@ -231,13 +254,17 @@ Environment read_environment(const Object& context) {
     DeviceInfo& d = e.device;
     d.id = device.text("id");
     d.description = device.text("description");
-    d.backend = device.text("backend") == "cuda" ? Backend::cuda : Backend::emulated;
+    const std::string backend = device.text("backend");
+    if (backend != "cuda" && backend != "emulated") {
+        throw device.error("backend", "neither cuda nor emulated");
+    }
+    d.backend = backend == "cuda" ? Backend::cuda : Backend::emulated;
     d.has_clock = device.flag("has_clock");
-    d.l2_bytes = device.whole<std::int64_t>("l2_bytes");
-    d.memory_bytes = device.whole<std::int64_t>("memory_bytes");
-    d.limits = {.multiprocessors = device.whole<int>("multiprocessors"),
-                .shared_bytes_per_block = device.whole<std::int64_t>("shared_bytes_per_block"),
-                .persisting_l2_bytes = device.whole<std::int64_t>("persisting_l2_bytes")};
+    d.l2_bytes = device.count<std::int64_t>("l2_bytes", d.backend == Backend::cuda ? 1 : 0);
+    d.memory_bytes = device.count<std::int64_t>("memory_bytes");
+    d.limits = {.multiprocessors = device.count<int>("multiprocessors"),
+                .shared_bytes_per_block = device.count<std::int64_t>("shared_bytes_per_block"),
+                .persisting_l2_bytes = device.count<std::int64_t>("persisting_l2_bytes")};
     for (const auto& [name, value] : device.object("facts").json().items()) {
         d.facts.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
     }

@@ -418,6 +418,7 @@ TEST(Profile, AFieldOfTheFormThatIsWrongIsSaid) {
     says("positions", positions("implicit", "listed", 3), "'type' is a word");
     says("positions", positions("int64", "sorted", 3), "'order' is a word");
     says("positions", positions("int64", "listed", -3), "'distinct' is negative");
+    says("positions", positions("int64", "listed", 0), "'positions' is of no distinct position, and there are tokens");
     says("positions", positions("int64", "listed", 7), "'positions' is of more distinct positions than there are");
     says("positions", Json({{"type", "int64"}, {"order", "listed"}, {"distinct", 3}}), "'digest' is missing");
     says("positions", Json({{"type", "int64"}, {"order", "listed"}, {"distinct", 3}, {"digest", -1}}),
@@ -469,6 +470,59 @@ TEST(Profile, WhatStandsTwiceIsRefused) {
     old["name"] = "copy/2x3x4x64/bf16/cold/threads:64";
     file["benchmarks"].push_back(old);
     EXPECT_NE(refusal(file.dump()).find("'name' is another word for a measurement"), std::string::npos);
+}
+
+TEST(Profile, NumbersThatCannotBeAreRefused) {
+    Profile profile = sample_profile();
+    profile.environment.device.backend = Backend::cuda;
+    for (Measurement& m : profile.measurements) {
+        m.stream_seconds = m.seconds;
+    }
+    const Json good = Json::parse(to_json(profile));
+    ASSERT_EQ(refusal(good.dump()), "no error");
+    const auto says = [&](const std::string& pointer, const Json& value, const std::string& part) {
+        Json file = good;
+        file[Json::json_pointer(pointer)] = value;
+        const std::string message = refusal(file.dump());
+        EXPECT_NE(message.find(part), std::string::npos) << pointer << ": " << message;
+    };
+    const std::string entry = "/benchmarks/0/";
+    const std::string place = "p.json, benchmarks[0] (copy/2x3x4x64/bf16/cold/threads:64): ";
+    for (const char* key : {"launches", "global_load_sectors", "shared_bytes", "l2_read_sectors", "declared_launches",
+                            "declared_load_bytes", "declared_store_bytes", "declared_shared_bytes", "wrong_elements",
+                            "error_norm", "cpu_time", "eps", "offset"}) {
+        says(entry + key, -1, fmt::format("{}'{}' is negative", place, key));
+    }
+    for (const char* key : {"global_load_sectors", "global_store_sectors", "shared_bytes"}) {
+        says(entry + key, 1.5, fmt::format("{}'{}' is not a whole number", place, key));
+    }
+    says(entry + "declared_launches", 1.5, "'declared_launches' is not a whole number");
+    says(entry + "kernels/0/registers", -1, "'kernels'[0]: 'registers' is negative");
+    says(entry + "kernels/0/launches", -1, "'kernels'[0]: 'launches' is negative");
+    says(entry + "kernels/0/static_shared", -1, "'kernels'[0]: 'static_shared' is negative");
+    says(entry + "kernels/0/dynamic_shared", -1, "'kernels'[0]: 'dynamic_shared' is negative");
+    says(entry + "kernels/0/grid/1", 0, "'kernels'[0]: 'grid' is 0");
+    says(entry + "kernels/0/block/1", -4, "'kernels'[0]: 'block' is negative");
+    says(entry + "contradictions", "none", "'contradictions' is not a list of sentences");
+    says(entry + "contradictions", nullptr, "'contradictions' is not a list of sentences");
+    says(entry + "contradictions", Json::object(), "'contradictions' is not a list of sentences");
+    says(entry + "non_standard", "threads", "'non_standard' is not a list of names");
+    says(entry + "eps", 1001, place + "'eps' is above 1000");
+    says(entry + "rotary_base", 0.5, place + "'rotary_base' is below 1");
+    says(entry + "offset", (1 << 20) + 1, place + "'offset' is above 1048576");
+    says("/benchmarks/2/stream_time", 0, "(copy/2x3x4x64/bf16/cold/threads:64): 'stream_time' is not above 0");
+    says("/benchmarks/2/stream_time", -1, "'stream_time' is not above 0");
+    says("/benchmarks/2/stream_time", nullptr, "'stream_time' is not a number");
+    const std::string device = "/context/device/";
+    says(device + "backend", "opencl", "p.json, 'context', 'device': 'backend' is neither cuda nor emulated");
+    says(device + "l2_bytes", 0, "p.json, 'context', 'device': 'l2_bytes' is 0");
+    says(device + "l2_bytes", -1, "'l2_bytes' is negative");
+    says(device + "multiprocessors", -1, "'multiprocessors' is negative");
+    says(device + "memory_bytes", -1, "'memory_bytes' is negative");
+    std::string overflow = good.dump();
+    const std::string eps = "\"eps\":1e-06";
+    overflow.replace(overflow.find(eps), eps.size(), "\"eps\":1e999");
+    EXPECT_NE(refusal(overflow).find("p.json is not JSON: number overflow"), std::string::npos) << refusal(overflow);
 }
 
 TEST(Profile, OldOnesThatRepeatTheFactsInEachEntryAreRead) {
