@@ -1,6 +1,7 @@
 // Reads a profile back. What it reads may be damaged, foreign or made up: every field is checked, and what is wrong is
 // said with its place.
 #include "error.h"
+#include "input_file.h"
 #include "json_object.h"
 #include "problem_json.h"
 #include "profile.h"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <set>
 
 namespace qkprof {
@@ -19,8 +19,6 @@ namespace {
 
 using Json = nlohmann::json;
 using Object = JsonObject;
-
-constexpr std::uintmax_t largest_file = std::uintmax_t{1} << 30U;
 
 Verification read_verification(const Object& entry) {
     Verification v;
@@ -386,26 +384,8 @@ Profile parse_profile(std::string_view json, const std::string& source) {
 }
 
 Profile read_profile(const std::filesystem::path& path) {
-    std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    if (!std::filesystem::exists(status)) {
-        throw InputError(fmt::format("There is no profile {}.", path.string()));
-    }
-    if (!std::filesystem::is_regular_file(status)) {
-        throw InputError(fmt::format("{} is not a file that could hold a profile.", path.string()));
-    }
-    const std::uintmax_t size = std::filesystem::file_size(path, error);
-    if (!error && size > largest_file) {
-        throw InputError(fmt::format("{} has {} bytes and a profile at most {}: it is not read.", path.string(), size,
-                                     largest_file));
-    }
-    std::ifstream stream(path, std::ios::binary);
-    std::string text(error ? 0 : size, '\0');
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (!stream) {
-        throw InputError(fmt::format("The profile {} cannot be read.", path.string()));
-    }
-    return parse_profile(text, path.string());
+    constexpr std::uintmax_t largest = std::uintmax_t{1} << 30U;
+    return parse_profile(read_input_file(path, "profile", largest), path.string());
 }
 
 }  // namespace qkprof

@@ -3,6 +3,7 @@
 #include "program.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <nlohmann/json.hpp>
 
 #include <map>
@@ -98,7 +99,10 @@ TEST_F(ClaimsCli, AWrongResultIsTheExitCode) {
 
 TEST_F(ClaimsCli, BadInputIsOneSentence) {
     expect_refused("claims --profile nowhere.json", "There is no profile nowhere.json.");
-    expect_refused("claims --claims nowhere.toml", "nowhere.toml could not be read.");
+    expect_refused("claims --claims nowhere.toml", "There is no claims file nowhere.toml.");
+    expect_refused("claims --sweep heads=2", "--sweep measures other values of a parameter, and claims are about");
+    expect_refused("claims --claims .", ". is not a file, as a claims file must be.");
+    expect_refused("claims --claims /dev/zero", "/dev/zero is not a file, as a claims file must be.");
     expect_refused("claims --only one_lunch", "There is no claim 'one_lunch'. Did you mean 'one_launch'?");
     expect_refused("claims --format jsn", "There is no format 'jsn'");
     expect_refused("claims --onyl x", "qkprof claims has no option --onyl. Did you mean --only?");
@@ -106,6 +110,39 @@ TEST_F(ClaimsCli, BadInputIsOneSentence) {
     expect_refused(both + " --shapes seed", "--shapes says what to measure, and with --profile nothing is measured");
     expect_refused(both + " --benchmark_filter=x", "--benchmark_filter=x says what to measure");
     expect_refused(both + " " + recorded, "twice: give one profile of each measurement");
+}
+
+TEST_F(ClaimsCli, AClaimsFileMustBeASmallFile) {
+    ASSERT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+    write("large.toml", std::string((1 << 20) + 1, ' '));
+    for (const auto& [name, sentence] : {std::pair{"fifo", "fifo is not a file, as a claims file must be."},
+                                         {"large.toml", "large.toml has 1048577 bytes and a claims file at most "}}) {
+        const Result r = qkprof(std::string("claims --claims ") + name);
+        EXPECT_EQ(r.exit_code, 2) << name;
+        EXPECT_THAT(r.err, HasSubstr(sentence));
+        EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    }
+}
+
+TEST_F(ClaimsCli, AContradictionIsTheExitCode) {
+    const Profile good = read_profile(recorded);
+    const auto judged = [&](const Profile& profile) {
+        write("x.json", to_json(profile));
+        return qkprof("claims --only one_launch --profile x.json");
+    };
+    EXPECT_EQ(judged(good).exit_code, 0);
+    Profile recorded_so = good;
+    recorded_so.measurements.at(5).contradictions = {"It declares 1 and 2 were counted."};
+    const Result said = judged(recorded_so);
+    EXPECT_EQ(said.exit_code, 1);
+    EXPECT_THAT(said.err, HasSubstr("It declares 1 and 2 were counted."));
+    Profile counted_so = good;  // though its list of contradictions is empty
+    Measurement& m = counted_so.measurements.at(5);
+    m.declaration.load_bytes += 32;
+    const Result found = judged(counted_so);
+    EXPECT_EQ(found.exit_code, 1);
+    EXPECT_THAT(found.err, HasSubstr(m.name() + " declares " + std::to_string(m.declaration.load_bytes)));
+    EXPECT_EQ(std::count(found.err.begin(), found.err.end(), '\n'), 1) << found.err;
 }
 
 TEST_F(ClaimsCli, TheFormsOfTheOutput) {
