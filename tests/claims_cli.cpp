@@ -107,7 +107,11 @@ TEST_F(ClaimsCli, ProblemsOfALongFormFitATerminal) {
     const std::string profile = QKPROF_PROFILES_FOLDER "/h200/gemma-3-27b_decode.json";
     const Result r = qkprof("claims --profile " + profile);
     EXPECT_THAT(r.out, HasSubstr("  1x1x32+16x128 packed in-place\n"));
-    std::istringstream lines(r.out);
+    // A name in a sentence has no blanks to break it at.
+    write("toothless.toml", claim("a", "from 1 to 14"));
+    const Result sentence = qkprof("claims --claims toothless.toml --profile " + profile);
+    EXPECT_THAT(sentence.out, HasSubstr("the test has no teeth"));
+    std::istringstream lines(r.out + sentence.out);
     for (std::string line; std::getline(lines, line);) {
         const auto characters = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
         EXPECT_LE(characters, 120) << line;
