@@ -56,25 +56,33 @@ TEST_F(ClaimsCli, OnTheEmulatedDeviceCountsAreJudgedAndTimesAreNot) {
 
 // The verdicts of the run that recorded it: 16 sizes, 3 types, 13 variants, both states, 30 samples.
 TEST_F(ClaimsCli, TheClaimsRunOfAnH200IsJudgedAsItWasThen) {
-    const Result r = qkprof("claims --format json --profile " QKPROF_PROFILES_FOLDER "/h200/claims.json");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    const std::string only =
+        "--only one_launch,no_intermediate_in_l2,shared_tables_gain_nothing";  // all might take minutes
+#else
+    const std::string only;
+#endif
+    const Result r = qkprof("claims --format json " + only + " --profile " QKPROF_PROFILES_FOLDER "/h200/claims.json");
     EXPECT_EQ(r.exit_code, 1) << r.err;
     EXPECT_EQ(r.err, "");
-    const std::map<std::string, std::string> recorded_verdicts = {{"one_launch", "supported"},
-                                                                  {"no_intermediate_in_dram", "supported"},
-                                                                  {"no_intermediate_is_written", "supported"},
-                                                                  {"streaming_hints_keep_the_tables", "supported"},
-                                                                  {"small_is_launch_bound_warm", "supported"},
-                                                                  {"small_is_launch_bound_cold", "supported"},
-                                                                  {"graph_removes_the_gap", "supported"},
-                                                                  {"graph_keeps_the_launches", "supported"},
-                                                                  {"no_intermediate_in_l2", "refuted"},
-                                                                  {"speed_up_is_the_ratio_of_bytes", "refuted"},
-                                                                  {"shared_tables_gain_nothing", "refuted"},
-                                                                  {"shared_head_vectors_gain_nothing", "refuted"},
-                                                                  {"persistence_gains_nothing", "refuted"},
-                                                                  {"fused_reaches_the_copy", "refuted"},
-                                                                  {"intermediates_predict_the_time", "refuted"},
-                                                                  {"rotation_is_free_where_dram_binds", "undecided"}};
+    std::map<std::string, std::string> recorded_verdicts = {{"one_launch", "supported"},
+                                                            {"no_intermediate_in_dram", "supported"},
+                                                            {"no_intermediate_is_written", "supported"},
+                                                            {"streaming_hints_keep_the_tables", "supported"},
+                                                            {"small_is_launch_bound_warm", "supported"},
+                                                            {"small_is_launch_bound_cold", "supported"},
+                                                            {"graph_removes_the_gap", "supported"},
+                                                            {"graph_keeps_the_launches", "supported"},
+                                                            {"no_intermediate_in_l2", "refuted"},
+                                                            {"speed_up_is_the_ratio_of_bytes", "refuted"},
+                                                            {"shared_tables_gain_nothing", "refuted"},
+                                                            {"shared_head_vectors_gain_nothing", "refuted"},
+                                                            {"persistence_gains_nothing", "refuted"},
+                                                            {"fused_reaches_the_copy", "refuted"},
+                                                            {"intermediates_predict_the_time", "refuted"},
+                                                            {"rotation_is_free_where_dram_binds", "undecided"}};
+    std::erase_if(recorded_verdicts,
+                  [&](const auto& v) { return !only.empty() && only.find(v.first) == std::string::npos; });
     EXPECT_EQ(verdicts_of(r.out), recorded_verdicts);
 }
 
