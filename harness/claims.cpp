@@ -47,7 +47,8 @@ class Reader {
         std::vector<decltype(read(std::string()))> items;
         const toml::node* node = table_.get(key);
         const auto add = [&](const toml::node& item) {
-            items.push_back(at_line(item, [&] { return read(text_of_node(key, item)); }));
+            const std::string text = text_of_node(key, item);
+            items.push_back(at_line(item, [&] { return read(text); }));
         };
         if (node != nullptr && node->is_array()) {
             for (const toml::node& item : *node->as_array()) {

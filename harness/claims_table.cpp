@@ -25,29 +25,58 @@ Style style_of(Decision decision) {
     return decision == Decision::supported ? Style::good : decision == Decision::refuted ? Style::bad : Style::plain;
 }
 
-// The text in lines of at most `width` characters, broken at blanks, all but the first indented.
-std::string wrapped(const std::string& text, std::size_t width) {
-    constexpr std::size_t indent = 4;
-    std::string result;
+// Bytes that continue a character of UTF-8 take no room.
+bool takes_room(char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }
+
+std::size_t room_of(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), takes_room));
+}
+
+// The first characters of `text`, taken from it.
+std::string take_front(std::string& text, std::size_t characters) {
+    std::size_t end = 0;
+    for (; end < text.size() && (characters > 0 || !takes_room(text[end])); ++end) {
+        characters -= takes_room(text[end]) ? 1 : 0;
+    }
+    std::string front = text.substr(0, end);
+    text.erase(0, end);
+    return front;
+}
+
+// The text in lines of at most `width` characters, broken at blanks, and within a word that is longer than a line; all
+// but the first indented. Without a width one line.
+std::vector<std::string> lines_of(const std::string& text, std::size_t width, std::size_t indent) {
+    std::vector<std::string> lines(1);
     std::size_t column = 0;
+    const auto next_line = [&] {
+        lines.emplace_back(indent, ' ');
+        column = indent;
+    };
+    bool first_of_line = true;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = std::min(text.find(' ', at), text.size());
-        const std::string word = text.substr(at, end - at);
-        // Bytes that continue a character of UTF-8 take no room.
-        const auto length = static_cast<std::size_t>(std::count_if(
-            word.begin(), word.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
-        if (width > 0 && column > 0 && column + 1 + length > width) {
-            result += '\n' + std::string(indent, ' ');
-            column = indent;
-        } else if (column > 0) {
-            result += ' ';
+        std::string word = text.substr(at, end - at);
+        at = end + 1;
+        if (!first_of_line && width > 0 && column + 1 + room_of(word) > width) {
+            next_line();
+        } else if (!first_of_line) {
+            lines.back() += ' ';
             ++column;
         }
-        result += word;
-        column += length;
-        at = end + 1;
+        while (width > indent && column + room_of(word) > width) {
+            lines.back() += take_front(word, width - column);
+            next_line();
+        }
+        lines.back() += word;
+        column += room_of(word);
+        first_of_line = false;
     }
-    return result;
+    return lines;
+}
+
+std::string wrapped(const std::string& text, std::size_t width) {
+    constexpr std::size_t indent = 4;
+    return fmt::format("{}", fmt::join(lines_of(text, width, indent), "\n"));
 }
 
 // What is said of the cells of a control: those that came out the other way bite.
@@ -100,12 +129,45 @@ class EvidenceTable {
         table_.sections.push_back(std::move(section));
     }
 
-    Table take() { return std::move(table_); }
+    Table take() {
+        wrap_last_column();
+        return std::move(table_);
+    }
 
   private:
     static std::string conditions(const Test& test) {
         const std::string where = text_of(test.where);
         return fmt::format(" for {}{}", fmt::join(test.subjects, ", "), where.empty() ? "" : ", where " + where);
+    }
+
+    // The places of problems with a long form go on in further rows.
+    void wrap_last_column() {
+        std::size_t others = 0;
+        const std::size_t last = table_.columns.size() - 1;
+        for (std::size_t i = 0; i < last; ++i) {
+            std::size_t widest = room_of(table_.columns[i].title);
+            for (const Section& section : table_.sections) {
+                for (const std::vector<Cell>& row : section.rows) {
+                    widest = std::max(widest, room_of(row[i].text));
+                }
+            }
+            others += widest + 2;  // blanks between the columns
+        }
+        constexpr std::size_t narrowest = 16;
+        constexpr std::size_t indent = 2;
+        const std::size_t left = width_ == 0 ? 0 : others + narrowest > width_ ? narrowest : width_ - others;
+        for (Section& section : table_.sections) {
+            std::vector<std::vector<Cell>> rows;
+            for (std::vector<Cell>& row : section.rows) {
+                const std::vector<std::string> lines = lines_of(row[last].text, left, indent);
+                row[last].text = lines.front();
+                rows.push_back(std::move(row));
+                for (std::size_t i = 1; i < lines.size(); ++i) {
+                    rows.emplace_back(last + 1).back().text = lines[i];
+                }
+            }
+            section.rows = std::move(rows);
+        }
     }
 
     // Of each subject and outcome two rows: the least and the greatest value.
@@ -186,7 +248,7 @@ class EvidenceTable {
 
 Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
-Json json_of(const CellResult& cell) {
+Json json_of(const CellResult& cell, bool control) {
     const Measurement& m = *cell.exhibit.measurement;
     Json json = {{"name", m.name()},
                  {"variant", m.variant},
@@ -194,7 +256,7 @@ Json json_of(const CellResult& cell) {
                  {"dtype", name_of(m.problem.dtype)},
                  {"state", name_of(m.state)},
                  {"working_set_bytes", m.problem.working_set_bytes()},
-                 {"outcome", name_of(cell.outcome)},
+                 {"outcome", word_of(cell.outcome, control)},
                  {"value", number_or_null(cell.value)}};
     if (cell.interval) {
         json["interval"] = {cell.interval->low, cell.interval->high};
@@ -207,7 +269,7 @@ Json json_of(const CellResult& cell) {
     return json;
 }
 
-Json json_of(const TestResult& result) {
+Json json_of(const TestResult& result, bool control) {
     const Test& test = *result.test;
     Json json = {{"subjects", test.subjects},
                  {"measure", test.measure.text()},
@@ -215,11 +277,11 @@ Json json_of(const TestResult& result) {
                  {"must_fail", test.negated},
                  {"where", text_of(test.where)}};
     for (const Outcome outcome : {Outcome::holds, Outcome::fails, Outcome::undecided}) {
-        json[name_of(outcome)] = result.count(outcome);
+        json[word_of(outcome, control)] = result.count(outcome);
     }
     json["cells"] = Json::array();
     for (const CellResult& cell : result.cells) {
-        json["cells"].push_back(json_of(cell));
+        json["cells"].push_back(json_of(cell, control));
     }
     if (!result.series.empty()) {
         json["series"] = Json::array();
@@ -286,7 +348,7 @@ Table evidence_rows(const std::vector<Verdict>& verdicts) {
     }
     Section section;
     for (const Verdict& verdict : verdicts) {
-        const auto add = [&](const TestResult& result, const char* part) {
+        const auto add = [&](const TestResult& result, bool control) {
             for (const CellResult& cell : result.cells) {
                 const Measurement& m = *cell.exhibit.measurement;
                 const auto plain = [](const std::optional<double>& value) {
@@ -297,7 +359,7 @@ Table evidence_rows(const std::vector<Verdict>& verdicts) {
                 };
                 section.rows.push_back({{verdict.claim->id},
                                         {name_of(verdict.decision)},
-                                        {part},
+                                        {control ? "control" : "claim"},
                                         {m.name()},
                                         {m.variant},
                                         {m.problem.text('/')},
@@ -310,14 +372,14 @@ Table evidence_rows(const std::vector<Verdict>& verdicts) {
                                         end(&Interval::low),
                                         end(&Interval::high),
                                         {cell.interval ? fmt::format("{}", cell.samples) : std::string()},
-                                        {name_of(cell.outcome)},
+                                        {word_of(cell.outcome, control)},
                                         {cell.reason},
                                         plain(cell.further)});
             }
         };
-        add(verdict.evidence, "claim");
+        add(verdict.evidence, false);
         for (const TestResult& control : verdict.controls) {
-            add(control, "control");
+            add(control, true);
         }
     }
     table.sections.push_back(std::move(section));
@@ -332,10 +394,10 @@ std::string to_json(const std::vector<Verdict>& verdicts, const DeviceInfo& devi
                       {"statement", verdict.claim->statement},
                       {"source", verdict.claim->source},
                       {"reasons", verdict.reasons},
-                      {"evidence", json_of(verdict.evidence)},
+                      {"evidence", json_of(verdict.evidence, false)},
                       {"controls", Json::array()}};
         for (const TestResult& control : verdict.controls) {
-            claim["controls"].push_back(json_of(control));
+            claim["controls"].push_back(json_of(control, true));
         }
         json["claims"].push_back(std::move(claim));
     }

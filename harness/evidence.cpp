@@ -131,6 +131,7 @@ Evidence::Evidence(const std::vector<Profile>& profiles) {
         }
         for (const Measurement& m : profiles[i].measurements) {
             if (!m.non_standard.empty()) {
+                non_standard_.push_back(&m);
                 continue;
             }
             const Exhibit exhibit = {&m, i};
@@ -164,14 +165,43 @@ bool Evidence::meets(const Where& where, const Measurement& m) const {
            (where.device.empty() || matches_glob(where.device, device_.description));
 }
 
+bool Evidence::is_about(const Test& test, const Measurement& m) const {
+    return m.problem.rows() > 0 && meets(test.where, m) &&
+           std::any_of(test.subjects.begin(), test.subjects.end(),
+                       [&](const auto& glob) { return matches_glob(glob, m.variant); });
+}
+
+std::vector<std::string> Evidence::instead_of_covered(const Test& test) const {
+    std::vector<std::string> clauses;
+    const auto add = [&](std::string clause) {
+        if (std::find(clauses.begin(), clauses.end(), clause) == clauses.end()) {
+            clauses.push_back(std::move(clause));
+        }
+    };
+    for (const Exhibit& exhibit : exhibits_) {
+        const Measurement& m = *exhibit.measurement;
+        if (!m.refused.empty() && is_about(test, m)) {
+            add(fmt::format("{} refused: {}", m.variant, m.refused));
+        }
+    }
+    for (const Measurement* m : non_standard_) {
+        const bool alone = by_key_.find(key_of(m->variant, m->problem, m->state)) == by_key_.end();
+        if (alone && is_about(test, *m)) {
+            std::vector<std::string> values;
+            for (const auto& [parameter, value] : m->non_standard) {
+                values.push_back(fmt::format("{}={}", parameter, value));
+            }
+            add(fmt::format("{} was only measured with other parameters ({})", m->variant, fmt::join(values, ", ")));
+        }
+    }
+    return clauses;
+}
+
 std::vector<Covered> Evidence::covered(const Test& test) const {
     std::vector<Covered> found;
     for (const Exhibit& exhibit : exhibits_) {
         const Measurement& m = *exhibit.measurement;
-        const bool subject = std::any_of(test.subjects.begin(), test.subjects.end(),
-                                         [&](const auto& glob) { return matches_glob(glob, m.variant); });
-        // An empty problem launches nothing: nothing can be claimed of it.
-        if (!subject || !m.refused.empty() || m.problem.rows() == 0 || !meets(test.where, m)) {
+        if (!m.refused.empty() || !is_about(test, m)) {
             continue;
         }
         Covered cell = {exhibit, {}};

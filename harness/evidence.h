@@ -43,6 +43,8 @@ class Evidence {
     // The measurements of the subjects, with standard parameters, where the conditions are met. Those whose variant
     // refuses the problem are none.
     std::vector<Covered> covered(const Test& test) const;
+    // Where none are covered, what there is of the subjects instead: "fused refused: it ...", each clause once.
+    std::vector<std::string> instead_of_covered(const Test& test) const;
     // `covered` are those of the same test.
     Finding find(const Expression& expression, const Exhibit& cell, const std::vector<Covered>& covered) const;
 
@@ -57,9 +59,12 @@ class Evidence {
     };
     Value value_of(const Term& term, const Exhibit& cell, const std::vector<Covered>& covered) const;
     bool meets(const Where& where, const Measurement& measurement) const;
+    // Whether the test could be of this one, if it ran: of an empty problem, which launches nothing, none is.
+    bool is_about(const Test& test, const Measurement& measurement) const;
 
     DeviceInfo device_;
     std::vector<Exhibit> exhibits_;
+    std::vector<const Measurement*> non_standard_;  // those with other parameters, which are no evidence
     std::map<std::string, Exhibit, std::less<>> by_key_;
 };
 

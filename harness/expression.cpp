@@ -44,6 +44,19 @@ bool is_name_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+// To be quoted in a sentence: the beginning alone of what is long.
+std::string quotable(std::string_view text) {
+    constexpr std::size_t most = 80;
+    if (text.size() <= most) {
+        return std::string(text);
+    }
+    std::size_t end = most;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) {  // within a character of UTF-8
+        --end;
+    }
+    return std::string(text.substr(0, end)) + "...";
+}
+
 // Reads text from the left.
 class Reader {
   public:
@@ -139,7 +152,7 @@ class ExpressionParser {
     }
     Reader& reader() { return reader_; }
     InputError error(const std::string& why) const {
-        return InputError(fmt::format("the expression '{}' is malformed at character {}: {}", reader_.text(),
+        return InputError(fmt::format("the expression '{}' is malformed at character {}: {}", quotable(reader_.text()),
                                       reader_.place() + 1, why));
     }
 
@@ -229,8 +242,17 @@ class ExpressionParser {
     // One word of the brackets.
     void choose(Term& term) {
         const std::string word = reader_.name();
+        if (reader_.next() == '*' || reader_.next() == '?') {
+            throw error("the brackets name one variant, and not by * or ?");
+        }
+        const auto only_one = [&](bool first, const char* what) {
+            if (!first) {
+                throw error(fmt::format("the brackets already name a {}, before '{}'", what, word));
+            }
+        };
         std::vector<std::string> known = variants_;
         if (std::find(known.begin(), known.end(), word) != known.end()) {
+            only_one(term.variant.empty(), "variant");
             term.variant = word;
             return;
         }
@@ -241,25 +263,28 @@ class ExpressionParser {
         bool found = false;
         for (const CacheState state : {CacheState::cold, CacheState::warm}) {
             if (is(name_of(state))) {
+                only_one(!term.state, "state");
                 term.state = state;
                 found = true;
             }
         }
         for (const DataType dtype : {DataType::f32, DataType::bf16, DataType::f16}) {
             if (is(name_of(dtype))) {
+                only_one(!term.dtype, "type");
                 term.dtype = dtype;
                 found = true;
             }
         }
         for (const auto& [name, size] : {std::pair{"smallest", SizeOf::smallest}, {"largest", SizeOf::largest}}) {
             if (is(name)) {
+                only_one(term.size == SizeOf::cell, "size");
                 term.size = size;
                 found = true;
             }
         }
         if (!found) {
             throw InputError(fmt::format("'[{}]' in the expression '{}' is no variant, state, type or size.{}", word,
-                                         reader_.text(), suggestion(word, known)));
+                                         quotable(reader_.text()), suggestion(word, known)));
         }
     }
 
@@ -309,7 +334,13 @@ Expression parse_expression(std::string_view text, const std::vector<std::string
     return expression;
 }
 
+// A value that must be exact is made of counts and of the constants of an expression, and those are rounded, as 0.1 is,
+// and their products: as "0.1 * 3 * launches = 0.3". Counts themselves differ by far more than this.
 bool Relation::holds(double value) const {
+    if (is_exact()) {
+        constexpr double rounding = 1e-12;  // relative
+        return std::abs(value - allowed.low) <= rounding * std::max(std::abs(value), std::abs(allowed.low));
+    }
     return (without_low ? value > allowed.low : value >= allowed.low) &&
            (without_high ? value < allowed.high : value <= allowed.high);
 }
@@ -353,7 +384,9 @@ Relation parse_relation(std::string_view text) {
 Condition parse_condition(std::string_view text, const std::vector<std::string>& variants) {
     ExpressionParser parser(text, variants);
     Expression measure = parser.parse();
-    parser.reader().skip_blanks();
+    if (parser.reader().at_end()) {
+        throw InputError(fmt::format("the condition '{}' lacks its relation, as of \"launches = 1\".", quotable(text)));
+    }
     return {std::move(measure), parse_relation(parser.reader().rest())};
 }
 
@@ -366,6 +399,10 @@ BytesLimit parse_bytes_limit(std::string_view text) {
             std::pair{"L2", 0.0}};
         for (const auto& [name, bytes] : units) {
             if (unit == name && reader.at_end()) {
+                const Interval& allowed = relation->allowed;
+                if ((std::isfinite(allowed.low) ? allowed.low : allowed.high) < 0) {
+                    throw InputError(fmt::format("'{}' limits bytes by a negative number.", text));
+                }
                 relation->text = text;
                 return {.text = std::string(text), .relation = *relation, .unit = bytes, .in_l2 = unit == "L2"};
             }

@@ -76,6 +76,26 @@ class JsonObject {
         }
         return value.get<T>();
     }
+    // Of something that is counted: from `least` on.
+    template <class T>
+    T count(const char* key, T least = 0) const {
+        return count<T>(key, at(key), least);
+    }
+    template <class T>
+    T count(const char* key, const nlohmann::json& value, T least = 0) const {
+        const T number = whole<T>(key, value);
+        if (number < least) {
+            throw error(key, number < 0 ? "negative" : "0");
+        }
+        return number;
+    }
+    // Of something that need not be whole.
+    double amount(const char* key) const {
+        if (number(key) < 0) {
+            throw error(key, "negative");
+        }
+        return number(key);
+    }
     JsonObject object(const char* key) const { return {at(key), fmt::format("{}, '{}'", place_, key)}; }
     std::vector<JsonObject> objects(const char* key) const {
         if (!at(key).is_array()) {

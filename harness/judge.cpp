@@ -237,16 +237,23 @@ std::vector<std::string> reasons_of(const std::vector<CellResult>& cells) {
     return sentences;
 }
 
-std::string nothing_measured(const Test& test) {
+std::string nothing_measured(const Test& test, const Evidence& evidence) {
     const std::string where = text_of(test.where);
-    return fmt::format("no measurement of {}{}{}", fmt::join(test.subjects, ", "), where.empty() ? "" : " where ",
-                       where);
+    std::vector<std::string> instead = evidence.instead_of_covered(test);
+    constexpr std::size_t most = 4;
+    if (instead.size() > most) {
+        const std::size_t further = instead.size() - most;
+        instead.resize(most);
+        instead.push_back(fmt::format("and {} more", further));
+    }
+    return fmt::format("no measurement of {}{}{}{}{}", fmt::join(test.subjects, ", "), where.empty() ? "" : " where ",
+                       where, instead.empty() ? "" : ": ", fmt::join(instead, "; "));
 }
 
 // Why the control does not come out the other way in each of its cells; empty if it does.
-std::vector<std::string> faults_of_control(const TestResult& control) {
+std::vector<std::string> faults_of_control(const TestResult& control, const Evidence& evidence) {
     if (control.cells.empty()) {
-        return {"the control has no evidence: " + nothing_measured(*control.test)};
+        return {"the control has no evidence: " + nothing_measured(*control.test, evidence)};
     }
     std::vector<std::string> faults;
     const auto failing = std::find_if(control.cells.begin(), control.cells.end(),
@@ -279,7 +286,7 @@ Verdict judge(const Claim& claim, const Evidence& evidence) {
     }
     for (const Test& control : claim.controls) {
         verdict.controls.push_back(judge_cells(control, evidence));
-        for (std::string& fault : faults_of_control(verdict.controls.back())) {
+        for (std::string& fault : faults_of_control(verdict.controls.back(), evidence)) {
             verdict.reasons.push_back(std::move(fault));
         }
     }
@@ -291,7 +298,7 @@ Verdict judge(const Claim& claim, const Evidence& evidence) {
     };
     const bool teeth = verdict.reasons.empty();
     if (verdict.evidence.cells.empty()) {
-        verdict.reasons.insert(verdict.reasons.begin(), nothing_measured(claim.test));
+        verdict.reasons.insert(verdict.reasons.begin(), nothing_measured(claim.test, evidence));
     } else if (teeth && any(Outcome::fails)) {
         verdict.decision = Decision::refuted;
     } else if (teeth && !any(Outcome::undecided)) {

@@ -9,15 +9,6 @@ namespace {
 
 constexpr std::array all_dtypes = {DataType::f32, DataType::bf16, DataType::f16};
 
-// A whole number that counts something.
-std::int64_t count(const JsonObject& object, const char* key) {
-    const auto value = object.whole<std::int64_t>(key);
-    if (value < 0) {
-        throw object.error(key, "negative");
-    }
-    return value;
-}
-
 Positions read_positions(const JsonObject& entry) {
     const JsonObject object = entry.object("positions");
     Positions positions;
@@ -26,7 +17,7 @@ Positions read_positions(const JsonObject& entry) {
                                  std::array{PositionOrder::ordered, PositionOrder::reversed, PositionOrder::scattered,
                                             PositionOrder::repeated, PositionOrder::listed});
     if (positions.order == PositionOrder::listed) {
-        positions.distinct = count(object, "distinct");
+        positions.distinct = object.count<std::int64_t>("distinct");
         positions.digest = object.whole<std::uint32_t>("digest");
     }
     return positions;
@@ -35,7 +26,7 @@ Positions read_positions(const JsonObject& entry) {
 // What is absent is as in the first form.
 void read_form(const JsonObject& entry, Problem& problem) {
     const auto read_count = [&](const char* key, std::int64_t& value) {
-        value = entry.has(key) ? count(entry, key) : value;
+        value = entry.has(key) ? entry.count<std::int64_t>(key) : value;
     };
     const auto read_flag = [&](const char* key, bool& value) { value = entry.has(key) ? entry.flag(key) : value; };
     const auto read_word = [&](const char* key, auto& value, const auto& all) {
@@ -95,15 +86,26 @@ void add_form(nlohmann::ordered_json& entry, const Problem& p) {
 
 Problem read_problem(const JsonObject& entry) {
     Problem problem;
-    problem.batch = count(entry, "batch");
-    problem.sequence = count(entry, "sequence");
-    problem.heads = count(entry, "heads");
-    problem.head_dim = count(entry, "head_dim");
+    problem.batch = entry.count<std::int64_t>("batch");
+    problem.sequence = entry.count<std::int64_t>("sequence");
+    problem.heads = entry.count<std::int64_t>("heads");
+    problem.head_dim = entry.count<std::int64_t>("head_dim");
     problem.dtype = enumerator(entry, "dtype", all_dtypes);
+    constexpr double largest_eps = 1000;  // as of --eps
+    if (entry.amount("eps") > largest_eps) {
+        throw entry.error("eps", "above 1000");
+    }
     problem.eps = static_cast<float>(entry.number("eps"));
     problem.rotary_base = entry.number("rotary_base");
+    if (problem.rotary_base < 1) {
+        throw entry.error("rotary_base", "below 1");
+    }
     problem.seed = entry.whole<std::uint64_t>("seed");
-    problem.offset = count(entry, "offset");
+    problem.offset = entry.count<std::int64_t>("offset");
+    constexpr std::int64_t largest_offset = std::int64_t{1} << 20U;  // as of --offset
+    if (problem.offset > largest_offset) {
+        throw entry.error("offset", "above 1048576");
+    }
     read_form(entry, problem);
     if (!extents_fault(problem).empty()) {  // its products must not overflow
         throw entry.error("batch", "one of the extents of what is no problem of qkprof");
@@ -112,6 +114,9 @@ Problem read_problem(const JsonObject& entry) {
     if (positions.order == PositionOrder::listed &&
         positions.distinct > std::min(problem.tokens(), problem.table_positions())) {
         throw entry.error("positions", "of more distinct positions than there are");
+    }
+    if (positions.order == PositionOrder::listed && positions.distinct == 0 && problem.tokens() > 0) {
+        throw entry.error("positions", "of no distinct position, and there are tokens");
     }
     if (const std::string fault = problem.fault(); !fault.empty()) {
         throw InputError(fmt::format("{} is no problem of qkprof: {}.", entry.place(), fault));

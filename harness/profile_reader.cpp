@@ -1,6 +1,7 @@
 // Reads a profile back. What it reads may be damaged, foreign or made up: every field is checked, and what is wrong is
 // said with its place.
 #include "error.h"
+#include "input_file.h"
 #include "json_object.h"
 #include "problem_json.h"
 #include "profile.h"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <set>
 
 namespace qkprof {
@@ -20,8 +20,6 @@ namespace {
 using Json = nlohmann::json;
 using Object = JsonObject;
 
-constexpr std::uintmax_t largest_file = std::uintmax_t{1} << 30U;
-
 Verification read_verification(const Object& entry) {
     Verification v;
     v.correct = entry.flag("correct");
@@ -29,14 +27,14 @@ Verification read_verification(const Object& entry) {
     if (!v.fault.empty()) {
         return v;
     }
-    v.error_norm = entry.number_or_nan("error_norm");
-    v.wrong_elements = entry.whole<std::int64_t>("wrong_elements");
+    v.error_norm = entry.at("error_norm").is_null() ? entry.number_or_nan("error_norm") : entry.amount("error_norm");
+    v.wrong_elements = entry.count<std::int64_t>("wrong_elements");
     if (entry.has("first_wrong")) {
         const Object e = entry.object("first_wrong");
-        v.first_wrong = WrongElement{.batch = e.whole<std::int64_t>("batch"),
-                                     .position = e.whole<std::int64_t>("position"),
-                                     .head = e.whole<std::int64_t>("head"),
-                                     .column = e.whole<std::int64_t>("column"),
+        v.first_wrong = WrongElement{.batch = e.count<std::int64_t>("batch"),
+                                     .position = e.count<std::int64_t>("position"),
+                                     .head = e.count<std::int64_t>("head"),
+                                     .column = e.count<std::int64_t>("column"),
                                      .got = e.number_or_nan("got"),
                                      .expected = e.number_or_nan("expected")};
     }
@@ -47,6 +45,15 @@ bool is_derived(std::string_view name) {
     const auto& all = metrics();
     return std::any_of(all.begin(), all.end(),
                        [&](const Metric& metric) { return metric.derived && metric.name == name; });
+}
+
+// Those of the program's metrics that are no averages: neither over the calls that were counted, as launches are, nor
+// over time.
+bool is_whole(std::string_view name) {
+    static const std::set<std::string_view> averages = {"launches",          "submissions",     "graph_launches",
+                                                        "graph_submissions", "transfers",       "achieved_occupancy",
+                                                        "sm_clock_mhz",      "memory_clock_mhz"};
+    return is_own_metric(name) && !averages.contains(name);
 }
 
 // A counter is what has a source or, where it is unknown, a reason, and does not follow from the others.
@@ -63,9 +70,13 @@ Counters read_counters(const Object& entry) {
         }
         Counter counter;
         if (source) {
-            counter.value = entry.number(name.c_str());
+            const double value = is_own_metric(name) ? entry.amount(name.c_str()) : entry.number(name.c_str());
+            counter.value = value;
             counter.source =
                 enumerator(entry, key.c_str(), std::array{Source::counted, Source::emulated, Source::modelled});
+            if (counter.source != Source::modelled && is_whole(name) && value != std::floor(value)) {
+                throw entry.error(name.c_str(), "not a whole number");
+            }
         } else {
             counter.reason = entry.text(key.c_str());
         }
@@ -76,7 +87,11 @@ Counters read_counters(const Object& entry) {
 
 std::vector<std::string> read_sentences(const Object& entry, const char* key) {
     std::vector<std::string> sentences;
-    for (const Json& sentence : entry.at(key)) {
+    const Json& list = entry.at(key);
+    if (!list.is_array()) {
+        throw entry.error(key, "not a list of sentences");
+    }
+    for (const Json& sentence : list) {
         if (!sentence.is_string()) {
             throw entry.error(key, "not a list of sentences");
         }
@@ -92,20 +107,20 @@ KernelUse read_kernel(const Object& kernel) {
             throw kernel.error(key, "not a list of three numbers");
         }
         for (std::size_t i = 0; i < three.size(); ++i) {
-            three.at(i) = kernel.whole<std::int64_t>(key, kernel.at(key).at(i));
+            three.at(i) = kernel.count<std::int64_t>(key, kernel.at(key).at(i), 1);
         }
         return three;
     };
     KernelUse use;
     use.name = kernel.text("name");
-    use.launches = kernel.number("launches");
+    use.launches = kernel.amount("launches");
     use.grid = extents("grid");
     use.block = extents("block");
     if (!kernel.at("registers").is_null()) {
-        use.registers = kernel.whole<int>("registers");
+        use.registers = kernel.count<int>("registers");
     }
-    use.static_shared = kernel.whole<std::int64_t>("static_shared");
-    use.dynamic_shared = kernel.whole<std::int64_t>("dynamic_shared");
+    use.static_shared = kernel.count<std::int64_t>("static_shared");
+    use.dynamic_shared = kernel.count<std::int64_t>("dynamic_shared");
     return use;
 }
 
@@ -121,6 +136,9 @@ Measurement read_measurement(const Object& entry) {
     for (const auto& [name, value] : parameters.json().items()) {
         m.parameters[name] = parameters.whole<int>(name.c_str(), value);
     }
+    if (!entry.at("non_standard").is_array()) {
+        throw entry.error("non_standard", "not a list of names of parameters");
+    }
     for (const Json& name : entry.at("non_standard")) {
         const auto found = name.is_string() ? m.parameters.find(name.get<std::string>()) : m.parameters.end();
         if (found == m.parameters.end()) {
@@ -135,10 +153,10 @@ Measurement read_measurement(const Object& entry) {
         return m;
     }
     m.verification = read_verification(entry);
-    m.declaration = {.launches = entry.whole<std::int64_t>("declared_launches"),
-                     .load_bytes = entry.whole<std::int64_t>("declared_load_bytes"),
-                     .store_bytes = entry.whole<std::int64_t>("declared_store_bytes"),
-                     .shared_bytes = entry.whole<std::int64_t>("declared_shared_bytes")};
+    m.declaration = {.launches = entry.count<std::int64_t>("declared_launches"),
+                     .load_bytes = entry.count<std::int64_t>("declared_load_bytes"),
+                     .store_bytes = entry.count<std::int64_t>("declared_store_bytes"),
+                     .shared_bytes = entry.count<std::int64_t>("declared_shared_bytes")};
     m.counters = read_counters(entry);
     if (entry.has("kernels")) {  // profiles of earlier versions have none
         for (const Object& kernel : entry.objects("kernels")) {
@@ -159,11 +177,14 @@ void read_time(const Object& entry, Measurement& m) {
     if (second == 0) {
         throw entry.error("time_unit", "none of ns, us, ms and s");
     }
-    if (!(entry.number("real_time") > 0)) {
-        throw entry.error("real_time", "not above 0");
-    }
-    const double seconds = entry.number("real_time") / second;
-    const double host_seconds = entry.number("cpu_time") / second;
+    const auto time = [&](const char* key) {
+        if (!(entry.number(key) > 0)) {
+            throw entry.error(key, "not above 0");
+        }
+        return entry.number(key) / second;
+    };
+    const double seconds = time("real_time");
+    const double host_seconds = entry.amount("cpu_time") / second;
     if (entry.has("throttled") && entry.flag("throttled")) {
         m.throttled.push_back({entry.whole<std::size_t>("repetition_index"), seconds, host_seconds,
                                read_sentences(entry, "throttle_reasons")});
@@ -171,7 +192,7 @@ void read_time(const Object& entry, Measurement& m) {
         m.seconds.push_back(seconds);
         m.host_seconds.push_back(host_seconds);
         if (entry.has("stream_time")) {
-            m.stream_seconds.push_back(entry.number("stream_time") / second);
+            m.stream_seconds.push_back(time("stream_time"));
         }
         if (!m.stream_seconds.empty() && m.stream_seconds.size() != m.seconds.size()) {
             throw entry.error("stream_time", "not in every sample of its measurement");
@@ -192,7 +213,7 @@ Calibration read_calibration(const Object& context) {
         return calibration;
     }
     calibration.date = whole.text("date");
-    calibration.seconds = whole.number("seconds");
+    calibration.seconds = whole.amount("seconds");
     for (const Object& entry : whole.objects("rows")) {
         CalibrationRow row = {.what = entry.text("what"),
                               .counter = entry.text("counter"),
@@ -213,7 +234,7 @@ Environment read_environment(const Object& context) {
     e.date = context.text("date");
     e.host_name = context.text("host_name");
     e.executable = context.text("executable");
-    e.processors = context.whole<int>("num_cpus");
+    e.processors = context.count<int>("num_cpus");
     e.build_type = context.text("library_build_type");
     e.version = context.text("qkprof_version");
     e.commit = context.text("commit");
@@ -231,13 +252,17 @@ Environment read_environment(const Object& context) {
     DeviceInfo& d = e.device;
     d.id = device.text("id");
     d.description = device.text("description");
-    d.backend = device.text("backend") == "cuda" ? Backend::cuda : Backend::emulated;
+    const std::string backend = device.text("backend");
+    if (backend != "cuda" && backend != "emulated") {
+        throw device.error("backend", "neither cuda nor emulated");
+    }
+    d.backend = backend == "cuda" ? Backend::cuda : Backend::emulated;
     d.has_clock = device.flag("has_clock");
-    d.l2_bytes = device.whole<std::int64_t>("l2_bytes");
-    d.memory_bytes = device.whole<std::int64_t>("memory_bytes");
-    d.limits = {.multiprocessors = device.whole<int>("multiprocessors"),
-                .shared_bytes_per_block = device.whole<std::int64_t>("shared_bytes_per_block"),
-                .persisting_l2_bytes = device.whole<std::int64_t>("persisting_l2_bytes")};
+    d.l2_bytes = device.count<std::int64_t>("l2_bytes", d.backend == Backend::cuda ? 1 : 0);
+    d.memory_bytes = device.count<std::int64_t>("memory_bytes");
+    d.limits = {.multiprocessors = device.count<int>("multiprocessors"),
+                .shared_bytes_per_block = device.count<std::int64_t>("shared_bytes_per_block"),
+                .persisting_l2_bytes = device.count<std::int64_t>("persisting_l2_bytes")};
     for (const auto& [name, value] : device.object("facts").json().items()) {
         d.facts.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
     }
@@ -250,6 +275,50 @@ std::string plain(const Json::exception& error) {
     const std::size_t end = text.find("] ");
     return end == std::string::npos ? text : text.substr(end + 2);
 }
+
+// An entry of a measurement says what differs between its samples, and may say again what its first entry says of all
+// of them, as those of earlier versions do.
+void check_repeated(const Object& entry, const Json& first) {
+    static const std::set<std::string, std::less<>> of_a_sample = {
+        "run_type", "repetitions", "repetition_index", "iterations", "aggregate_name",   "real_time",
+        "cpu_time", "time_unit",   "stream_time",      "throttled",  "throttle_reasons", "real_time_reason"};
+    for (const auto& [key, value] : entry.json().items()) {
+        if (of_a_sample.contains(key)) {
+            continue;
+        }
+        const auto known = first.find(key);
+        if (known == first.end() || *known != value) {
+            throw entry.error(key.c_str(), "not what the first entry of this name says");
+        }
+    }
+}
+
+// The entries of one name.
+class Entries {
+  public:
+    explicit Entries(const Json& first) : first_(first) {}
+
+    void add(const Object& entry) {
+        if (&entry.json() != &first_) {
+            check_repeated(entry, first_);
+            if (entry.at("real_time").is_null() || first_.at("real_time").is_null()) {
+                throw entry.error("name", "that of an entry before it: without times there is one entry of each");
+            }
+        }
+        if (entry.at("real_time").is_null()) {
+            return;
+        }
+        const auto repetition = entry.whole<std::int64_t>("repetition_index");
+        if (repetition <= last_) {
+            throw entry.error("repetition_index", "negative, or not above that of the entry of this name before it");
+        }
+        last_ = repetition;
+    }
+
+  private:
+    const Json& first_;
+    std::int64_t last_ = -1;
+};
 
 // Profiles of earlier versions do not name the offset.
 bool is_name_of(const std::string& name, Measurement m) {
@@ -287,45 +356,36 @@ Profile parse_profile(std::string_view json, const std::string& source) {
     if (!file.at("benchmarks").is_array()) {
         throw file.error("benchmarks", "not a list");
     }
-    std::map<std::string, std::size_t> index_of;
+    struct Known {
+        std::size_t index;  // of its measurement
+        Entries entries;
+    };
+    std::map<std::string, Known> known_names;
+    std::set<std::string> names;  // as this version makes them
     std::size_t number = 0;
     for (const Json& item : file.at("benchmarks")) {
         const std::string place = fmt::format("{}, benchmarks[{}]", source, number++);
         const std::string name = Object(item, place).text("name");
         const Object entry(item, fmt::format("{} ({})", place, name));
-        const auto [known, added] = index_of.try_emplace(name, profile.measurements.size());
+        const auto [known, added] = known_names.try_emplace(name, Known{profile.measurements.size(), Entries(item)});
         if (added) {
             profile.measurements.push_back(read_measurement(entry));
             if (!is_name_of(name, profile.measurements.back())) {
                 throw entry.error("name", "not what its variant, problem, state and parameters make it");
             }
+            if (!names.insert(profile.measurements.back().name()).second) {
+                throw entry.error("name", "another word for a measurement that stands before it");
+            }
         }
-        read_time(entry, profile.measurements[known->second]);
+        known->second.entries.add(entry);
+        read_time(entry, profile.measurements[known->second.index]);
     }
     return profile;
 }
 
 Profile read_profile(const std::filesystem::path& path) {
-    std::error_code error;
-    const auto status = std::filesystem::status(path, error);
-    if (!std::filesystem::exists(status)) {
-        throw InputError(fmt::format("There is no profile {}.", path.string()));
-    }
-    if (!std::filesystem::is_regular_file(status)) {
-        throw InputError(fmt::format("{} is not a file that could hold a profile.", path.string()));
-    }
-    const std::uintmax_t size = std::filesystem::file_size(path, error);
-    if (!error && size > largest_file) {
-        throw InputError(fmt::format("{} has {} bytes and a profile at most {}: it is not read.", path.string(), size,
-                                     largest_file));
-    }
-    std::ifstream stream(path, std::ios::binary);
-    std::string text(error ? 0 : size, '\0');
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (!stream) {
-        throw InputError(fmt::format("The profile {} cannot be read.", path.string()));
-    }
-    return parse_profile(text, path.string());
+    constexpr std::uintmax_t largest = std::uintmax_t{1} << 30U;
+    return parse_profile(read_input_file(path, "profile", largest), path.string());
 }
 
 }  // namespace qkprof

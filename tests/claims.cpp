@@ -85,6 +85,10 @@ TEST(RelationTest, IsAnInterval) {
     EXPECT_FALSE(parse_relation("< 1.02").holds(1.02));
     EXPECT_TRUE(parse_relation(">=0.98").holds(0.98));
     EXPECT_FALSE(parse_relation("> 0.98").holds(0.98));
+    EXPECT_TRUE(parse_relation("= 0.3").holds(value("0.1 * 3 * launches", {1})));  // which rounding makes more than 0.3
+    EXPECT_TRUE(parse_relation("= 0").holds(0));
+    EXPECT_FALSE(parse_relation("= 1").holds(1 + 1e-11));
+    EXPECT_FALSE(parse_relation("= 0").holds(1e-300));
     EXPECT_TRUE(parse_relation("within 5 % of 2").holds(1.9));
     EXPECT_FALSE(parse_relation("within 5% of 2").holds(1.89));
     EXPECT_TRUE(parse_relation("from 0.9 to 1.1").holds(1.1));
@@ -182,10 +186,34 @@ TEST(ClaimsFile, WhatIsWrongIsSaidWithItsLine) {
         {"subjects = \"naive_*\"\n", "", "the control of the claim 'one' is empty: it is the claim itself."},
         {"subjects = \"naive_*\"", "relation = \"<= 1\"",
          "c.toml, line 11: the control of the claim 'one' can hold together with the claim"},
+        {"[\"fused_*\"]", "[1]", "c.toml, line 6: the 'subjects' of the claim 'one' must be text, and not empty."},
+        {"\"launches\"", "\"launches[copy, fused_register]\"",
+         "character 30: the brackets already name a variant, before 'fused_register'"},
+        {"\"launches\"", "\"launches[warm, copy, cold]\"",
+         "c.toml, line 7: the expression 'launches[warm, copy, cold]' is malformed at character 26: the brackets "
+         "already "
+         "name a state, before 'cold'"},
+        {"\"launches\"", "\"launches[f16, f32]\"", "the brackets already name a type, before 'f32'"},
+        {"\"launches\"", "\"launches[largest, smallest]\"", "the brackets already name a size, before 'smallest'"},
+        {"\"launches\"", "\"launches[fused_*]\"",
+         "c.toml, line 7: the expression 'launches[fused_*]' is malformed at character 16: the brackets name one "
+         "variant, and not by * or ?"},
+        {"states = [\"cold\"]", "when = \"launches\"",
+         "c.toml, line 10: the condition 'launches' lacks its relation, as of \"launches = 1\"."},
+        {"states = [\"cold\"]", "working_set = \"<= -1 MiB\"",
+         "c.toml, line 10: '<= -1 MiB' limits bytes by a negative number."},
+        {"states = [\"cold\"]", "moved = [\"> -2 L2\"]", "'> -2 L2' limits bytes by a negative number."},
         {"[[claim]]", "[[claims]]", "c.toml, line 2: the file has no key 'claims'. Did you mean 'claim'?"},
         {"\"said\"", "said", "c.toml, line 4: "},
     };
+    const std::string deep = std::string(5000, '(') + "launches" + std::string(5000, ')');
+    const std::string message = error_of([&] { parse_claims(claim_with("launches", deep), "c.toml", known); });
+    EXPECT_THAT(message, HasSubstr("c.toml, line 7: the expression '((((((((((((((((((((((((((((((((((((((((("));
+    EXPECT_THAT(message, HasSubstr("((...' is malformed at character 101: it is nested too deeply"));
+    EXPECT_LT(message.size(), 250U);
     for (const auto& c : cases) {
+        const std::string said = error_of([&] { parse_claims(claim_with(c.line, c.instead), "c.toml", known); });
+        EXPECT_EQ(said.find("c.toml"), said.rfind("c.toml")) << said;  // the place once
         EXPECT_THAT(error_of([&] { parse_claims(claim_with(c.line, c.instead), "c.toml", known); }),
                     HasSubstr(c.sentence));
     }

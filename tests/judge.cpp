@@ -167,7 +167,17 @@ TEST(Counts, ThatAreMissingHaveTheirReason) {
     Measurement refused = measured("fused_register", p, 1, {});
     refused.refused = "it cannot";  // it makes no claim there
     const Judged d(one_launch, {profile_of({refused, naive})});
-    EXPECT_THAT(d.verdict.reasons, ElementsAre("no measurement of fused_*"));
+    EXPECT_THAT(d.verdict.reasons, ElementsAre("no measurement of fused_*: fused_register refused: it cannot"));
+    Measurement swept = measured("fused_register", p, 1, {});
+    swept.non_standard = {{"heads", 2}};
+    const Judged f(one_launch, {profile_of({swept, naive})});
+    EXPECT_THAT(f.verdict.reasons, ElementsAre("no measurement of fused_*: fused_register was only measured with other "
+                                               "parameters (heads=2)"));
+    Measurement control = naive;
+    control.refused = "it has too many heads";
+    const Judged g(one_launch, {profile_of({measured("fused_register", p, 1, {}), control})});
+    EXPECT_THAT(g.verdict.reasons, ElementsAre("the control has no evidence: no measurement of naive_*: "
+                                               "naive_primitives refused: it has too many heads"));
     // Of names that other builds count.
     const Judged e(
         "subjects = 'fused_*'\nmeasure = 'graph_launches'\nrelation = '= 1'\n[claim.control]\nsubjects = 'naive_*'",

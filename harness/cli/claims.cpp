@@ -3,16 +3,17 @@
 
 #include "claims.h"
 #include "claims_table.h"
+#include "input_file.h"
 #include "judge.h"
 #include "names.h"
 #include "recording.h"
+#include "run.h"
 #include "timing.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <iterator>
 #include <memory>
 
@@ -47,20 +48,24 @@ struct Options {
     bool progress = false;
 };
 
-std::string content_of(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    std::string content{std::istreambuf_iterator<char>(stream), {}};
-    if (!stream.is_open() || stream.bad()) {
-        throw InputError(fmt::format("{} could not be read.", path));
-    }
-    return content;
-}
-
 std::vector<Claim> chosen_claims(const Options& options) {
-    const std::string text = options.claims.empty() ? embedded_claims_toml : content_of(options.claims);
+    constexpr std::uintmax_t largest = std::uintmax_t{1} << 20U;
+    const std::string text =
+        options.claims.empty() ? embedded_claims_toml : read_input_file(options.claims, "claims file", largest);
     const std::string source = options.claims.empty() ? "profiles/claims.toml" : options.claims;
     return choose_claims(parse_claims(text, source, variant_names()),
                          options.only.empty() ? std::vector<std::string>() : split_list(options.only, "--only"));
+}
+
+// Those that were recorded, and what the declarations and counts that were read say now.
+std::vector<std::string> all_contradictions(const Measurement& m) {
+    std::vector<std::string> sentences = m.contradictions;
+    for (std::string& sentence : contradictions_of(m)) {
+        if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) {
+            sentences.push_back(std::move(sentence));
+        }
+    }
+    return sentences;
 }
 
 // What there is to say of a profile that makes its evidence less than it seems.
@@ -69,7 +74,7 @@ void say_faults(const Profile& profile) {
         if (m.ran() && !m.verification.correct) {
             say(fmt::format("{}: {}.", m.name(), error_of(m)));
         }
-        for (const std::string& sentence : m.contradictions) {
+        for (const std::string& sentence : all_contradictions(m)) {
             say(sentence);
         }
     }
@@ -124,11 +129,16 @@ void print_verdicts(const std::vector<Verdict>& verdicts, const DeviceInfo& devi
 }
 
 Exit exit_of(const std::vector<Verdict>& verdicts, const std::vector<Profile>& profiles) {
-    for (const Profile& profile : profiles) {
-        const auto wrong = [](const Measurement& m) { return m.ran() && !m.verification.correct; };
-        if (std::any_of(profile.measurements.begin(), profile.measurements.end(), wrong)) {
-            return Exit::wrong_result;
-        }
+    const auto any_measured = [&](auto is) {
+        return std::any_of(profiles.begin(), profiles.end(), [&](const Profile& profile) {
+            return std::any_of(profile.measurements.begin(), profile.measurements.end(), is);
+        });
+    };
+    if (any_measured([](const Measurement& m) { return m.ran() && !m.verification.correct; })) {
+        return Exit::wrong_result;
+    }
+    if (any_measured([](const Measurement& m) { return !all_contradictions(m).empty(); })) {
+        return Exit::failed;
     }
     const auto any = [&](Decision decision) {
         return std::any_of(verdicts.begin(), verdicts.end(), [&](const Verdict& v) { return v.decision == decision; });
@@ -139,6 +149,11 @@ Exit exit_of(const std::vector<Verdict>& verdicts, const std::vector<Profile>& p
 Exit claims_command(const CLI::App& command, const Options& options) {
     const std::vector<std::string> benchmark_flags = unknown_words(command, "--benchmark_");
     const Format format = parse_format(options.format);
+    if (!options.choice.sweeps.empty()) {
+        throw InputError(
+            "--sweep measures other values of a parameter, and claims are about the standard ones: leave it "
+            "out.");
+    }
     const std::vector<Claim> claims = chosen_claims(options);
     std::vector<Profile> profiles;
     if (options.profiles.empty()) {
@@ -204,7 +219,8 @@ void add_claims(CLI::App& app, Action& chosen) {
     command->add_flag("--progress", o.progress, "says what it does even where standard error is no terminal");
     command->footer(
         "The options from --variants on say what to measure, where there is no --profile.\n"
-        "Exit codes: 0 all supported; 1 one refuted; 3 else, one undecided; 5 a kernel computed a wrong result.");
+        "Exit codes: 0 all supported; 1 one refuted, or a declaration contradicted; 3 else, one undecided; 5 a kernel\n"
+        "computed a wrong result.");
     command->final_callback(
         [command, options, &chosen] { chosen = [command, options] { return claims_command(*command, *options); }; });
 }

@@ -100,7 +100,7 @@ def control_summary(controls):
     cells = [cell for control in controls for cell in control["cells"]]
     if not cells:
         return "no evidence"
-    return f"bites in {sum(cell['outcome'] == 'holds' for cell in cells)} of {len(cells)}"
+    return f"bites in {sum(cell['outcome'] == 'bites' for cell in cells)} of {len(cells)}"
 
 
 def measured_text(evidence, controls):
@@ -138,20 +138,20 @@ def evidence_table(evidence, controls):
     if "series" in evidence:
         table.rows += [series_row(series) for series in evidence["series"]]
     else:
-        table.rows += cell_rows(evidence["cells"], "claim", {})
+        table.rows += cell_rows(evidence["cells"], "claim")
     for control in controls:
-        table.rows += cell_rows(control["cells"], "control", {"holds": "bites", "fails": "toothless"})
+        table.rows += cell_rows(control["cells"], "control")
     return table
 
 
-def cell_rows(cells, part, words):
+def cell_rows(cells, part):
     """Of each subject and outcome two rows: the least and the greatest value."""
     groups = {}
     for cell in cells:
         groups.setdefault((cell["variant"], cell["outcome"]), []).append(cell)
     for (variant, outcome), group in sorted(groups.items()):
         known = sorted((cell for cell in group if cell["value"] is not None), key=lambda cell: cell["value"])
-        head = [part, variant, words.get(outcome, outcome), str(len(group))]
+        head = [part, variant, outcome, str(len(group))]
         if not known:
             yield [*head, "unknown", "", group[0].get("reason", "")]
             continue
