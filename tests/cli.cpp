@@ -272,6 +272,12 @@ TEST_F(Cli, NothingButRefusalsIsInconclusive) {
     EXPECT_EQ(r.exit_code, 3);
     EXPECT_NE(r.err.find("Nothing was measured"), std::string::npos) << r.err;
     EXPECT_NE(r.out.find("refused: head_dim 100 is not"), std::string::npos) << r.out;
+    const Result beside_copy =
+        qkprof("run --device emulated --shapes 1x4x2+1x64 --row-padding 1 --variants copy,fused_register_paired");
+    EXPECT_EQ(beside_copy.exit_code, 3);
+    EXPECT_EQ(beside_copy.err,
+              "qkprof: Only the ceiling was measured: every other chosen variant refused every problem.\n");
+    EXPECT_NE(beside_copy.out.find("copy (ceiling)"), std::string::npos) << beside_copy.out;
 }
 
 TEST_F(Cli, AnEmptyProblemPasses) {

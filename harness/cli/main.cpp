@@ -76,8 +76,8 @@ int run_command(int argc, char** argv) {
     app.set_version_flag("--version", [] { return fmt::format("qkprof {} (commit {})", version(), commit()); });
     app.footer(
         "Exit codes: 0 passed; 1 a declaration contradicted by a count, a figure over a physical ceiling, a counter\n"
-        "that reads wrong, or a refuted claim; 2 usage or input; 3 inconclusive or interrupted; 4 cannot be measured\n"
-        "here; 5 a kernel computed a wrong result.");
+        "that reads wrong, or a refuted claim; 2 usage or input; 3 inconclusive (nothing but the ceiling ran, a claim\n"
+        "is undecided) or interrupted; 4 cannot be measured here; 5 a kernel computed a wrong result.");
     app.allow_extras();
     app.require_subcommand(0, 1);
     Action chosen;

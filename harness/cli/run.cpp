@@ -70,7 +70,10 @@ void say_verdict(const Profile& profile) {
     if (!profile.environment.complete) {
         say("Interrupted: the results are those measured until then.");
     } else if (verdict_of(profile) == Exit::inconclusive && lacking == profile.measurements.end()) {
-        say("Nothing was measured: every chosen variant refused every problem.");
+        const bool ceiling_ran = std::any_of(profile.measurements.begin(), profile.measurements.end(),
+                                             [](const Measurement& m) { return m.ran(); });
+        say(ceiling_ran ? "Only the ceiling was measured: every other chosen variant refused every problem."
+                        : "Nothing was measured: every chosen variant refused every problem.");
     }
 }
 
