@@ -158,6 +158,14 @@ TEST_F(Cli, AnOptionWinsOverAModelAndAModelOverTheStandard) {
               "1x1x96+8x128 interleaved rotary:64 context:256 gemma");
 }
 
+TEST_F(Cli, TheModelsAreListedWithWhereTheirTokensStand) {
+    const Result r = qkprof("list models");
+    EXPECT_NE(r.out.find("at the positions 0, 1, 2"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("--positions int64:scattered"), std::string::npos) << r.out;
+    expect_refused("run --device emulated --shapes model:qwen3-8b/decode --context 10",
+                   "'1x64x32+8x128 context:10 f32' cannot be run: the tables have 10 positions");
+}
+
 TEST_F(Cli, AProblemIsTheSameHoweverItIsSaid) {
     const Result r = qkprof(
         "run --device emulated --variants copy --states warm --shapes 1x8x2x64,1x8x2+0x64,1x4x2x64 --rotary-dim 64 "

@@ -146,8 +146,8 @@ void add_run(CLI::App& app, Action& chosen) {
                       "a second table: bytes at each level of memory against the floor, and what bounds the time");
     command->add_flag("--progress", o.progress, "says what it does even where standard error is no terminal");
     command->footer(
-        "Lists take commas. Google Benchmark's --benchmark_* flags work too, such as\n"
-        "--benchmark_filter=REGEX and --benchmark_context=KEY=VALUE.");
+        "Lists take commas. Of Google Benchmark's flags --benchmark_context=KEY=VALUE works everywhere and\n"
+        "--benchmark_filter=REGEX, which chooses what is timed, where there is a clock.");
     command->final_callback([command, options, &chosen] {
         chosen = [command, options] { return run_command(*options, unknown_words(*command, "--benchmark_")); };
     });
