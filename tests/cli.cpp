@@ -50,6 +50,7 @@ TEST_F(Cli, BadInputIsOneSentence) {
     expect_refused(run + "--shapes 99999x99999x99999x128", "more than 2147483647 head vectors");
     expect_refused(run + "--shapes resdient", "Did you mean 'resident'?");
     expect_refused(run + "--shapes 2000000x1024x1x2048", "GiB free");
+    expect_refused(run + "--context 2147483647", "GiB free: choose a smaller context.");
     expect_refused(run + "--dtypes f8", "there is no 'f8'");
     expect_refused(run + "--states hot", "there is no 'hot'");
     expect_refused("run --device tpu", "There is no device 'tpu'");
@@ -270,6 +271,22 @@ TEST_F(Cli, EveryFormatIsPrinted) {
             EXPECT_GT(r.out.size(), 20U) << what << format;
         }
     }
+}
+
+TEST_F(Cli, ALongHeadingIsWrappedAtWords) {
+    const std::string run =
+        "run --device emulated --shapes 1x8x2+1x64 --dtypes bf16 --variants copy --layout packed --row-padding 16 "
+        "--in-place --pairing interleaved --rotary-dim 32 --positions int64:scattered --context 4096 "
+        "--table-dtype storage --gamma-dtype storage --gemma --values largest --levels";
+    std::istringstream lines(qkprof(run).out);
+    std::string line;
+    std::size_t indented = 0;
+    while (std::getline(lines, line)) {
+        EXPECT_LE(line.size(), 120U) << line;
+        indented += line.starts_with("  ") ? 1 : 0;
+    }
+    EXPECT_EQ(indented, 2U);
+    EXPECT_NE(qkprof(run + " --format markdown").out.find("gemma, values largest**\n"), std::string::npos);
 }
 
 TEST_F(Cli, LevelsAreASecondTable) {
