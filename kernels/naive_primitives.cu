@@ -237,13 +237,24 @@ Declaration declare(const Request& request) {
             .shared_bytes = 0};
 }
 
+// Squares are kept in the storage type, as a chain of primitives keeps them: of 16 bits, they leave its range.
+std::string refuse_values(const Problem& p) {
+    const bool extreme = p.values == Values::largest || p.values == Values::smallest;
+    return extreme && bytes_of(p.dtype) == 2 ? std::string("it keeps squares in ") + name_of(p.dtype) +
+                                                   ", whose range those of the " + name_of(p.values) + " values leave"
+                                             : std::string();
+}
+
 const Registration registration(
     this_backend, {.name = "naive_primitives",
                    .family = Family::naive,
                    .hypothesis = "a kernel a primitive: every intermediate goes to memory, fourteen launches a call",
                    .parameters = {{"threads", "threads a block", 256, {64, 128, 256, 512}}},
                    .features = {Feature::in_place},
-                   .refuses = [](const Request& request) { return refuse_odd_rotary(request.problem); },
+                   .refuses =
+                       [](const Request& request) {
+                           return first_reason({refuse_odd_rotary(request.problem), refuse_values(request.problem)});
+                       },
                    .declare = declare,
                    .scratch_bytes = [](const Request& request) { return Scratch(request.problem).bytes(); },
                    .persisting_bytes = {},
