@@ -88,6 +88,20 @@ OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
                         "file, or use --format json, which prints the profile.",
                         path_.string()));
     }
+    if (!exists && std::filesystem::is_symlink(path_)) {
+        throw InputError(
+            fmt::format("--out {}: it is a link to a file that is not there; name the file.", path_.string()));
+    }
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+        struct stat printed = {};
+        if (exists && fstat(stream, &printed) == 0 && printed.st_dev == status.st_dev &&
+            printed.st_ino == status.st_ino) {
+            throw InputError(
+                fmt::format("--out {}: standard {} goes there, and would be lost when the profile is put in place; "
+                            "name another file, or use --format json, which prints the profile.",
+                            path_.string(), stream == STDOUT_FILENO ? "output" : "error"));
+        }
+    }
     if (exists && access(path_.c_str(), W_OK) != 0) {
         throw InputError(fmt::format("--out {} cannot be written: {}.", path_.string(), last_error()));
     }

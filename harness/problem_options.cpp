@@ -141,6 +141,18 @@ std::string read_file(const std::string& path, const char* option) {
     return text;
 }
 
+// A word of a file that may hold something else altogether: short, and with nothing that a terminal would obey. No
+// number in it is another one afterwards: what is cut or escaped is none.
+std::string printable(std::string_view word) {
+    constexpr std::size_t shown = 40;
+    std::string text;
+    for (const char letter : word.substr(0, shown)) {
+        const auto code = static_cast<unsigned char>(letter);
+        text += code > 0x20U && code < 0x7fU ? std::string(1, letter) : fmt::format("\\x{:02x}", code);
+    }
+    return word.size() > shown ? text + "..." : text;
+}
+
 // Whole numbers with white space or commas between them, one for each token.
 std::vector<std::int64_t> read_positions(const std::string& path, const char* option) {
     const std::string text = read_file(path, option);
@@ -154,9 +166,7 @@ std::vector<std::int64_t> read_positions(const std::string& path, const char* op
             continue;
         }
         const auto end = std::find_if(at, text.end(), between);
-        constexpr std::ptrdiff_t shown = 40;  // of a file that holds something else altogether
-        ids.push_back(parse_integer(std::string_view(text).substr(static_cast<std::size_t>(at - text.begin()),
-                                                                  static_cast<std::size_t>(std::min(end - at, shown))),
+        ids.push_back(parse_integer(printable(std::string_view(&*at, static_cast<std::size_t>(end - at))),
                                     fmt::format("{}: {}, line {}: the position", option, path, line),
                                     std::numeric_limits<std::int64_t>::min(),
                                     std::numeric_limits<std::int64_t>::max()));

@@ -239,11 +239,11 @@ void check_memory(const Device& device, const Plan& plan) {
         const std::int64_t available = device.info().memory_bytes;
         if (needed > available) {
             constexpr double gibibyte = 0x1p30;
-            throw InputError(
-                fmt::format("{} needs {:.2f} GiB and {} has {:.2f} GiB free: choose a smaller shape, or "
-                            "variants without intermediates.",
-                            text_of(problem), static_cast<double>(needed) / gibibyte, device.info().id,
-                            static_cast<double>(available) / gibibyte));
+            const bool for_tables = problem.context != 0 && 2 * problem.table_bytes() > available;
+            throw InputError(fmt::format(
+                "{} needs {:.2f} GiB and {} has {:.2f} GiB free: choose {}.", text_of(problem),
+                static_cast<double>(needed) / gibibyte, device.info().id, static_cast<double>(available) / gibibyte,
+                for_tables ? "a smaller context" : "a smaller shape, or variants without intermediates"));
         }
     }
 }

@@ -40,6 +40,23 @@ std::vector<std::size_t> widths_of(const Table& table) {
     return widths;
 }
 
+// At blanks, where a line would be wider than the tables are; what follows the first line is indented.
+std::string wrapped(const std::string& heading) {
+    constexpr std::size_t widest = 120;
+    std::string text;
+    std::size_t width = 0;
+    for (std::size_t at = 0; at < heading.size();) {
+        const std::size_t end = std::min(heading.find(' ', at), heading.size());
+        const std::string word = heading.substr(at, end - at);
+        const bool breaks = width > 0 && width + 1 + width_of(word) > widest;
+        text += breaks ? "\n  " : at == 0 ? "" : " ";
+        width = (breaks ? 2 : at == 0 ? 0 : width + 1) + width_of(word);
+        text += word;
+        at = end + 1;
+    }
+    return text;
+}
+
 void append_text_row(std::string& text, const Table& table, const std::vector<std::size_t>& widths,
                      const std::vector<Cell>& row, bool colour) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
@@ -92,7 +109,8 @@ std::string to_text(const Table& table, bool colour) {
     for (const Section& section : table.sections) {
         text += text.empty() ? "" : "\n";
         if (!section.heading.empty()) {
-            text += colour ? fmt::format("{}{}{}\n", bold, section.heading, reset) : section.heading + "\n";
+            const std::string heading = wrapped(section.heading);
+            text += colour ? fmt::format("{}{}{}\n", bold, heading, reset) : heading + "\n";
         }
         if (!section.rows.empty()) {
             append_text_row(text, table, widths, titles_of(table), colour);

@@ -50,6 +50,7 @@ TEST_F(Cli, BadInputIsOneSentence) {
     expect_refused(run + "--shapes 99999x99999x99999x128", "more than 2147483647 head vectors");
     expect_refused(run + "--shapes resdient", "Did you mean 'resident'?");
     expect_refused(run + "--shapes 2000000x1024x1x2048", "GiB free");
+    expect_refused(run + "--context 2147483647", "GiB free: choose a smaller context.");
     expect_refused(run + "--dtypes f8", "there is no 'f8'");
     expect_refused(run + "--states hot", "there is no 'hot'");
     expect_refused("run --device tpu", "There is no device 'tpu'");
@@ -78,6 +79,8 @@ TEST_F(Cli, BadInputIsOneSentence) {
     expect_refused(run + "extra", "'extra' is not expected");
     expect_refused("run --device emulated --out no/such/folder/x.json", "cannot be written");
     expect_refused("run --device emulated --out .", "it is a folder");
+    expect_refused("run --device emulated --out /dev/stdout", "--out /dev/stdout: standard output goes there");
+    expect_refused("run --device emulated --out /dev/stderr", "--out /dev/stderr: standard error goes there");
 }
 
 TEST_F(Cli, AWrongWordAboutTheProblemIsOneSentence) {
@@ -101,6 +104,14 @@ TEST_F(Cli, AWrongWordAboutTheProblemIsOneSentence) {
     expect_refused(run + "--table-dtype bf16", "'1x6x2x64 tables:bf16 f32' cannot be run: tables and gamma are in f32");
     expect_refused(run + "--gamma-dtype f16 --dtypes f16,bf16", "gamma:f16 bf16' cannot be run");
     expect_refused(run + "--values big", "there are normal, zeros, largest, smallest and not-finite.");
+    expect_refused(run + "--gemma=-1", "--gemma: it takes no value, and '-1' is given.");
+    expect_refused(run + "--gemma=2", "--gemma: it takes no value, and '2' is given.");
+    expect_refused(run + "--in-place=maybe", "--in-place: it takes no value, and 'maybe' is given.");
+    expect_refused(run + "--levels=false", "--levels: it takes no value, and 'false' is given.");
+    expect_refused(run + "--layout packed --layout packed", "--layout is given twice: give it once");
+    expect_refused(run + "--variants copy --variants fused_register --variants copy",
+                   "--variants is given 3 times: give it once, a list with commas.");
+    expect_refused(run + "--sweep a=1 --sweep b=2 --gemma=2", "--gemma: it takes no value");
     expect_refused(run + "--in-plce", "Did you mean --in-place?");
     expect_refused(run + "--eps ''", "an empty value says nothing");
     expect_refused("run --device emulated --shapes model:qwen3-9b", "Did you mean 'model:qwen3-");
@@ -124,6 +135,9 @@ TEST_F(Cli, PositionsAreReadFromAFile) {
     refused("0 1 2\n3 four 5", ", line 2: the position 'four' is not a whole number.");
     refused("0 1 2\n\n3 4 5.5", ", line 3: the position '5.5' is not a whole number.");
     refused("0 1 2 3 4 99999999999999999999", ", line 1: the position 99999999999999999999 is out of range");
+    refused(std::string("0 1\0 2", 6), R"(, line 1: the position '1\x00' is not a whole number.)");
+    refused("0 \x1b[31m\xff", R"(, line 1: the position '\x1b[31m\xff' is not a whole number.)");
+    refused(std::string(50, '0') + "5", ", line 1: the position '" + std::string(40, '0') + "...' is not a whole");
     refused("0 1 2 3 4", "there are 5 position ids for 6 tokens.");
     refused("0 1 2 3 4 6", "the position of token 5 is 6, and the tables have rows for 0 to 5");
     refused("0 -1 2 3 4 5", "the position of token 1 is -1");
@@ -156,6 +170,14 @@ TEST_F(Cli, AnOptionWinsOverAModelAndAModelOverTheStandard) {
     EXPECT_EQ(first("--rotary-dim 128").text(' '), "1x1x96+8x128 context:131072");
     EXPECT_EQ(first("--context 256 --pairing interleaved --gemma").text(' '),
               "1x1x96+8x128 interleaved rotary:64 context:256 gemma");
+}
+
+TEST_F(Cli, TheModelsAreListedWithWhereTheirTokensStand) {
+    const Result r = qkprof("list models");
+    EXPECT_NE(r.out.find("at the positions 0, 1, 2"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("--positions int64:scattered"), std::string::npos) << r.out;
+    expect_refused("run --device emulated --shapes model:qwen3-8b/decode --context 10",
+                   "'1x64x32+8x128 context:10 f32' cannot be run: the tables have 10 positions");
 }
 
 TEST_F(Cli, AProblemIsTheSameHoweverItIsSaid) {
@@ -251,6 +273,22 @@ TEST_F(Cli, EveryFormatIsPrinted) {
     }
 }
 
+TEST_F(Cli, ALongHeadingIsWrappedAtWords) {
+    const std::string run =
+        "run --device emulated --shapes 1x8x2+1x64 --dtypes bf16 --variants copy --layout packed --row-padding 16 "
+        "--in-place --pairing interleaved --rotary-dim 32 --positions int64:scattered --context 4096 "
+        "--table-dtype storage --gamma-dtype storage --gemma --values largest --levels";
+    std::istringstream lines(qkprof(run).out);
+    std::string line;
+    std::size_t indented = 0;
+    while (std::getline(lines, line)) {
+        EXPECT_LE(line.size(), 120U) << line;
+        indented += line.starts_with("  ") ? 1 : 0;
+    }
+    EXPECT_EQ(indented, 2U);
+    EXPECT_NE(qkprof(run + " --format markdown").out.find("gemma, values largest**\n"), std::string::npos);
+}
+
 TEST_F(Cli, LevelsAreASecondTable) {
     EXPECT_EQ(qkprof(small).out.find("against the floor"), std::string::npos);
     for (const char* format : {"table", "markdown"}) {
@@ -272,6 +310,12 @@ TEST_F(Cli, NothingButRefusalsIsInconclusive) {
     EXPECT_EQ(r.exit_code, 3);
     EXPECT_NE(r.err.find("Nothing was measured"), std::string::npos) << r.err;
     EXPECT_NE(r.out.find("refused: head_dim 100 is not"), std::string::npos) << r.out;
+    const Result beside_copy =
+        qkprof("run --device emulated --shapes 1x4x2+1x64 --row-padding 1 --variants copy,fused_register_paired");
+    EXPECT_EQ(beside_copy.exit_code, 3);
+    EXPECT_EQ(beside_copy.err,
+              "qkprof: Only the ceiling was measured: every other chosen variant refused every problem.\n");
+    EXPECT_NE(beside_copy.out.find("copy (ceiling)"), std::string::npos) << beside_copy.out;
 }
 
 TEST_F(Cli, AnEmptyProblemPasses) {
@@ -311,27 +355,52 @@ TEST_F(Cli, ATraceOfWhatANameCannotTellIsBadInput) {
     expect_refused(trace + "--dtypes f8", "there is no 'f8'");
 }
 
-TEST_F(Cli, OneInterruptLeavesAValidProfile) {
-    const pid_t child = fork();
-    if (child == 0) {
-        if (std::freopen((folder_ / "log").c_str(), "w", stdout) == nullptr || dup2(1, 2) < 0) {
+class Interrupted : public Cli, public testing::WithParamInterface<int> {
+  protected:
+    // The exit code of a run that gets the signal once one variant is verified.
+    int exit_code_after(int signal, void (*disposition)(int), const char* shape) const {
+        const pid_t child = fork();
+        if (child == 0) {
+            std::signal(signal, disposition);
+            if (std::freopen((folder_ / "log").c_str(), "w", stdout) == nullptr || dup2(1, 2) < 0) {
+                _exit(99);
+            }
+            execl(QKPROF_PROGRAM, "qkprof", "run", "--device", "emulated", "--shapes", shape, "--out",
+                  (folder_ / "p.json").c_str(), "--progress", static_cast<char*>(nullptr));
             _exit(99);
         }
-        execl(QKPROF_PROGRAM, "qkprof", "run", "--device", "emulated", "--shapes", "64x256x16x128", "--out",
-              (folder_ / "p.json").c_str(), "--progress", static_cast<char*>(nullptr));
-        _exit(99);
+        while (content(folder_ / "log").find("count") == std::string::npos) {
+            usleep(20000);
+        }
+        kill(child, signal);
+        int status = 0;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
-    while (content(folder_ / "log").find("count") == std::string::npos) {  // one variant is verified: it is under way
-        usleep(20000);
-    }
-    kill(child, SIGINT);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), 3) << content(folder_ / "log");
+};
+
+TEST_P(Interrupted, OnceLeavesAValidProfile) {
+    EXPECT_EQ(exit_code_after(GetParam(), SIG_DFL, "64x256x16x128"), 3) << content(folder_ / "log");
     const Profile profile = read_profile(folder_ / "p.json");
     EXPECT_FALSE(profile.environment.complete);
     EXPECT_GE(profile.measurements.size(), 1U);
+    EXPECT_NE(content(folder_ / "log").find("interrupted: this is what was measured until then"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, Interrupted, testing::Values(SIGINT, SIGTERM, SIGHUP));
+
+class HungUp : public Interrupted {};
+
+TEST_P(HungUp, UnderNohupEndsNothing) {
+    EXPECT_EQ(exit_code_after(GetParam(), SIG_IGN, "4x128x8x128"), 0) << content(folder_ / "log");
+    EXPECT_TRUE(read_profile(folder_ / "p.json").environment.complete);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, HungUp, testing::Values(SIGHUP));
+
+TEST_F(Cli, AStandardOutputThatCannotBeWrittenLosesNoFile) {
+    EXPECT_EQ(qkprof(std::string(small) + "--out p.json >/dev/full; exit $?").exit_code, 4);
+    EXPECT_TRUE(read_profile(folder_ / "p.json").environment.complete);
 }
 
 }  // namespace

@@ -69,6 +69,10 @@ TEST_F(OutputFileTest, RefusesPlacesThatCannotBeWritten) {
     EXPECT_THROW(OutputFile{"/dev/null"}, InputError);
     EXPECT_THROW(OutputFile{folder_ / ""}, InputError);
     EXPECT_EQ(files(), 0);
+    fs::create_symlink("nowhere.json", folder_ / "dangling.json");
+    EXPECT_THROW(OutputFile{folder_ / "dangling.json"}, InputError);
+    EXPECT_TRUE(fs::is_symlink(folder_ / "dangling.json"));
+    EXPECT_EQ(files(), 1);
 }
 
 TEST_F(OutputFileTest, AFullDiskLeavesTheOldContent) {

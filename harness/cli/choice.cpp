@@ -86,7 +86,7 @@ void add_choice(CLI::App& command, ChoiceOptions& options) {
             ->group(group);
     }
     for (const ProblemFlag& flag : problem_flags()) {
-        command.add_flag(flag.name, options.problem.*flag.value, flag.meaning)->group(group);
+        flag_option(command, flag.name, options.problem.*flag.value, flag.meaning, group);
     }
     command
         .add_option("--sweep", options.sweeps, "other values of a parameter (qkprof list variants); may be repeated")

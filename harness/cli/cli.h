@@ -24,6 +24,10 @@ void add_trace(CLI::App& app, Action& chosen);
 CLI::Option* text_option(CLI::App& command, const std::string& name, std::string& value, const std::string& type,
                          const std::string& meaning);
 
+// An option that is there or not: --name=false is refused.
+void flag_option(CLI::App& command, const std::string& name, bool& value, const std::string& meaning,
+                 const std::string& group = "Options");
+
 // Throws InputError, with the nearest option, unless all words that the parser did not know begin with `prefix` (if
 // that is not empty). Returns them.
 std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix);

@@ -158,9 +158,11 @@ std::vector<Table> list_models(Format format) {
             table.sections.front().rows.back().push_back({model.source});
         }
     }
-    table.notes = {"/decode: one token each of 1, 8, 64 and 256 sequences, at positions of their own",
-                   "/prefill: 1024, 8192 and 65536 tokens, of several prompts where the context is shorter",
-                   "without either: both. profiles/models.toml says where each number is from and what is left out"};
+    table.notes = {
+        "/decode: one token each of 1, 8, 64 and 256 sequences, at the positions 0, 1, 2 and so on, so that each",
+        "reads a table row of its own; --positions int64:scattered spreads them over the context",
+        "/prefill: 1024, 8192 and 65536 tokens, of several prompts where the model's context is shorter",
+        "without either: both. profiles/models.toml says where each number is from and what is left out"};
     return {std::move(table)};
 }
 

@@ -19,6 +19,14 @@ CLI::Option* text_option(CLI::App& command, const std::string& name, std::string
     return command.add_option(name, value, meaning)->type_name(type)->capture_default_str();
 }
 
+void flag_option(CLI::App& command, const std::string& name, bool& value, const std::string& meaning,
+                 const std::string& group) {
+    const auto alone = [](const std::string& text) {  // the parser says "true" where there is no text
+        return text == "true" ? "" : fmt::format("it takes no value, and '{}' is given", text);
+    };
+    command.add_flag(name, value, meaning)->check(alone)->group(group);
+}
+
 std::string not_empty(const std::string& text) { return text.empty() ? "an empty value says nothing" : ""; }
 
 std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix) {
@@ -68,6 +76,19 @@ int fail(Exit code, const std::string& sentence) {
     return static_cast<int>(code);
 }
 
+// Says which option of the commands that were named is given more often than it may be; empty where none is.
+std::string repeated_option(const CLI::App& app) {
+    for (const CLI::App* command : app.get_subcommands()) {
+        for (const CLI::Option* option : command->get_options()) {
+            if (option->get_items_expected_max() == 1 && option->count() > 1) {
+                return fmt::format("{} is given {}: give it once, a list with commas.", option->get_name(),
+                                   option->count() == 2 ? "twice" : fmt::format("{} times", option->count()));
+            }
+        }
+    }
+    return {};
+}
+
 int run_command(int argc, char** argv) {
     CLI::App app(
         "Measures QK-Norm+RoPE, written as many CUDA kernels: is it right, how many kernels and bytes does it take,\n"
@@ -76,8 +97,8 @@ int run_command(int argc, char** argv) {
     app.set_version_flag("--version", [] { return fmt::format("qkprof {} (commit {})", version(), commit()); });
     app.footer(
         "Exit codes: 0 passed; 1 a declaration contradicted by a count, a figure over a physical ceiling, a counter\n"
-        "that reads wrong, or a refuted claim; 2 usage or input; 3 inconclusive or interrupted; 4 cannot be measured\n"
-        "here; 5 a kernel computed a wrong result.");
+        "that reads wrong, or a refuted claim; 2 usage or input; 3 inconclusive (nothing but the ceiling ran, a claim\n"
+        "is undecided) or interrupted; 4 cannot be measured here; 5 a kernel computed a wrong result.");
     app.allow_extras();
     app.require_subcommand(0, 1);
     Action chosen;
@@ -92,7 +113,8 @@ int run_command(int argc, char** argv) {
         if (error.get_exit_code() == 0) {  // --help and --version
             return app.exit(error);
         }
-        return fail(Exit::bad_input, fmt::format("{}.", error.what()));
+        const std::string repeated = repeated_option(app);
+        return fail(Exit::bad_input, repeated.empty() ? fmt::format("{}.", error.what()) : repeated);
     }
     if (!chosen) {
         const std::vector<std::string> words = app.remaining();

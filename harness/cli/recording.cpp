@@ -17,6 +17,10 @@ void end_on_signals() {
     action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+    struct sigaction before = {};
+    if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) {  // nohup ignores it
+        sigaction(SIGHUP, &action, nullptr);
+    }
 }
 
 }  // namespace

@@ -43,6 +43,17 @@ void print_results(const Profile& profile, Format format, bool levels) {
     }
 }
 
+// To standard output and to the file: that one cannot be written, such as a terminal that hung up, loses not the other.
+void deliver(const Profile& profile, const Options& options, Format format, Keeper& keeper) {
+    try {
+        print_results(profile, format, options.levels);
+    } catch (const CannotMeasure&) {
+        keeper.keep_now(profile);
+        throw;
+    }
+    keeper.keep_now(profile);
+}
+
 // One sentence each, on standard error: what makes the exit code another than 0.
 void say_verdict(const Profile& profile) {
     const Roofline roofline(profile);
@@ -70,7 +81,10 @@ void say_verdict(const Profile& profile) {
     if (!profile.environment.complete) {
         say("Interrupted: the results are those measured until then.");
     } else if (verdict_of(profile) == Exit::inconclusive && lacking == profile.measurements.end()) {
-        say("Nothing was measured: every chosen variant refused every problem.");
+        const bool ceiling_ran = std::any_of(profile.measurements.begin(), profile.measurements.end(),
+                                             [](const Measurement& m) { return m.ran(); });
+        say(ceiling_ran ? "Only the ceiling was measured: every other chosen variant refused every problem."
+                        : "Nothing was measured: every chosen variant refused every problem.");
     }
 }
 
@@ -113,13 +127,11 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
         record(*device, plan, profile, keeper, options.progress);
     } catch (...) {
         if (!profile.measurements.empty()) {
-            print_results(profile, format, options.levels);
-            keeper.keep_now(profile);
+            deliver(profile, options, format, keeper);
         }
         throw;
     }
-    print_results(profile, format, options.levels);  // first: a file that cannot be written must not lose them
-    keeper.keep_now(profile);
+    deliver(profile, options, format, keeper);
     say_verdict(profile);
     return verdict_of(profile);
 }
@@ -139,12 +151,12 @@ void add_run(CLI::App& app, Action& chosen) {
                 "the emulated device's L2; K, M and G are understood");
     text_option(*command, "--format", o.format, "FORMAT", "table, markdown, csv or json (the profile)");
     text_option(*command, "--out", o.out, "FILE", "keeps the profile, as it grows")->check(not_empty);
-    command->add_flag("--levels", o.levels,
-                      "a second table: bytes at each level of memory against the floor, and what bounds the time");
-    command->add_flag("--progress", o.progress, "says what it does even where standard error is no terminal");
+    flag_option(*command, "--levels", o.levels,
+                "a second table: bytes at each level of memory against the floor, and what bounds the time");
+    flag_option(*command, "--progress", o.progress, "says what it does even where standard error is no terminal");
     command->footer(
-        "Lists take commas. Google Benchmark's --benchmark_* flags work too, such as\n"
-        "--benchmark_filter=REGEX and --benchmark_context=KEY=VALUE.");
+        "Lists take commas. Of Google Benchmark's flags --benchmark_context=KEY=VALUE works everywhere and\n"
+        "--benchmark_filter=REGEX, which chooses what is timed, where there is a clock.");
     command->final_callback([command, options, &chosen] {
         chosen = [command, options] { return run_command(*options, unknown_words(*command, "--benchmark_")); };
     });
