@@ -70,11 +70,11 @@ Counters read_counters(const Object& entry) {
         }
         Counter counter;
         if (source) {
-            const double value = is_own_metric(name) ? entry.amount(name.c_str()) : entry.number(name.c_str());
-            counter.value = value;
+            const double number = is_own_metric(name) ? entry.amount(name.c_str()) : entry.number(name.c_str());
+            counter.value = number;
             counter.source =
                 enumerator(entry, key.c_str(), std::array{Source::counted, Source::emulated, Source::modelled});
-            if (counter.source != Source::modelled && is_whole(name) && value != std::floor(value)) {
+            if (counter.source != Source::modelled && is_whole(name) && number != std::floor(number)) {
                 throw entry.error(name.c_str(), "not a whole number");
             }
         } else {
