@@ -29,7 +29,8 @@ struct Model {
     std::string left_out;  // what of it is not modelled; may be empty
     Problem problem;       // its heads, eps, base, rotary dim, pairing, gemma and context; without tokens
 
-    std::vector<Problem> decode() const;   // 1, 8, 64 and 256 tokens, along one sequence: each has a table row of its own
+    std::vector<Problem> decode()
+        const;  // 1, 8, 64 and 256 tokens, along one sequence: each has a table row of its own
     std::vector<Problem> prefill() const;  // 1024, 8192 and 65536 tokens; of several prompts where one has not so many
 };
 
