@@ -48,7 +48,6 @@ constexpr Limit limits[] = {
 
     {"naive_three_kernel", "2x1024x16x64", "bf16", "", "l2_write_sectors", 0.050},
 
-    {"copy", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.044},
     {"split_two_kernel", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.086},
     {"fused_register_paired", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.087},
     {"fused_table_shared", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.090},
