@@ -3,126 +3,16 @@
 #include "error.h"
 #include "names.h"
 #include "shapes.h"
+#include "toml_reader.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 
 namespace qkprof {
 namespace {
-
-// A table of the file. Its keys are read one by one; what is wrong is said with the line.
-class Reader {
-  public:
-    Reader(std::string_view source, std::string what, const toml::table& table,
-           std::initializer_list<std::string_view> keys)
-        : source_(source), what_(std::move(what)), table_(table) {
-        const std::vector<std::string> known(keys.begin(), keys.end());
-        for (const auto& [key, value] : table) {
-            if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
-                throw error(value,
-                            fmt::format("{} has no key '{}'.{}", what_, key.str(), suggestion(key.str(), known)));
-            }
-        }
-    }
-
-    bool has(std::string_view key) const { return table_.contains(key); }
-
-    std::string text(std::string_view key) const {
-        const toml::node* node = table_.get(key);
-        if (node == nullptr) {
-            throw error(table_, fmt::format("{} lacks its '{}'.", what_, key));
-        }
-        return text_of_node(key, *node);
-    }
-
-    // One text or a list of them, each read by `read`, which may throw an InputError without a place; none where the
-    // key is not there.
-    template <class Read>
-    auto list(std::string_view key, const Read& read) const {
-        std::vector<decltype(read(std::string()))> items;
-        const toml::node* node = table_.get(key);
-        const auto add = [&](const toml::node& item) {
-            const std::string text = text_of_node(key, item);
-            items.push_back(at_line(item, [&] { return read(text); }));
-        };
-        if (node != nullptr && node->is_array()) {
-            for (const toml::node& item : *node->as_array()) {
-                add(item);
-            }
-        } else if (node != nullptr) {
-            add(*node);
-        }
-        return items;
-    }
-
-    template <class Read>
-    auto parsed(std::string_view key, const Read& read) const {
-        const std::string value = text(key);
-        return at_line(*table_.get(key), [&] { return read(value); });
-    }
-
-    const toml::table* table(std::string_view key) const {
-        const toml::node* node = table_.get(key);
-        if (node != nullptr && !node->is_table()) {
-            throw error(*node, fmt::format("the '{}' of {} must be a table.", key, what_));
-        }
-        return node == nullptr ? nullptr : node->as_table();
-    }
-
-    const toml::node* node(std::string_view key) const { return table_.get(key); }
-    const toml::table& all() const { return table_; }
-    const std::string& what() const { return what_; }
-    std::string_view source() const { return source_; }
-
-    InputError error(const toml::node& place, const std::string& sentence) const {
-        return InputError(fmt::format("{}, line {}: {}", source_, place.source().begin.line, sentence));
-    }
-
-  private:
-    std::string text_of_node(std::string_view key, const toml::node& node) const {
-        if (!node.is_string() || node.as_string()->get().empty()) {
-            throw error(node, fmt::format("the '{}' of {} must be text, and not empty.", key, what_));
-        }
-        return node.as_string()->get();
-    }
-    template <class Function>
-    auto at_line(const toml::node& place, const Function& function) const {
-        try {
-            return function();
-        } catch (const InputError& inner) {
-            throw error(place, inner.what());
-        }
-    }
-
-    std::string_view source_;
-    std::string what_;
-    const toml::table& table_;
-};
-
-// The enumerator that a word names, among `all`.
-template <class E, class All>
-E enumerator(const std::string& word, const char* what, const All& all) {
-    std::vector<std::string> names;
-    for (const E value : all) {
-        if (word == name_of(value)) {
-            return value;
-        }
-        names.emplace_back(name_of(value));
-    }
-    throw InputError(fmt::format("there is no {} '{}'.{}", what, word, suggestion(word, names)));
-}
-
-std::string variant_glob(const std::string& glob, const std::vector<std::string>& variants) {
-    if (std::none_of(variants.begin(), variants.end(), [&](const auto& name) { return matches_glob(glob, name); })) {
-        throw InputError(fmt::format("no variant matches '{}'.{}", glob, suggestion(glob, variants)));
-    }
-    return glob;
-}
 
 // A shape, or a glob of the characters that the text of a problem is made of.
 std::string shape_glob(const std::string& glob) {
@@ -134,24 +24,25 @@ std::string shape_glob(const std::string& glob) {
     return glob;
 }
 
-Where parse_where(const Reader& parent, const std::vector<std::string>& variants) {
+Where parse_where(const TomlReader& parent, const std::vector<std::string>& variants) {
     const toml::table* table = parent.table("where");
     if (table == nullptr) {
         return {};
     }
-    const Reader reader(parent.source(), "the 'where' of " + parent.what(), *table,
-                        {"states", "dtypes", "shapes", "features", "working_set", "moved", "device", "when"});
+    const TomlReader reader(parent.source(), "the 'where' of " + parent.what(), *table,
+                            {"states", "dtypes", "shapes", "features", "working_set", "moved", "device", "when"});
     Where where;
     where.states = reader.list("states", [](const std::string& word) {
-        return enumerator<CacheState>(word, "cache state", std::array{CacheState::cold, CacheState::warm});
+        return enumerator_named<CacheState>(word, "cache state", std::array{CacheState::cold, CacheState::warm});
     });
     where.dtypes = reader.list("dtypes", [](const std::string& word) {
-        return enumerator<DataType>(word, "type", std::array{DataType::f32, DataType::bf16, DataType::f16});
+        return enumerator_named<DataType>(word, "type", std::array{DataType::f32, DataType::bf16, DataType::f16});
     });
     where.shapes = reader.list("shapes", shape_glob);
     if (reader.has("features")) {
-        where.features = reader.list(
-            "features", [](const std::string& word) { return enumerator<Feature>(word, "feature", all_features); });
+        where.features = reader.list("features", [](const std::string& word) {
+            return enumerator_named<Feature>(word, "feature", all_features);
+        });
     }
     where.working_set = reader.list("working_set", parse_bytes_limit);
     where.moved = reader.list("moved", parse_bytes_limit);
@@ -171,7 +62,7 @@ Where parse_where(const Reader& parent, const std::vector<std::string>& variants
 }
 
 // `base` is what a control takes from the claim where it says nothing of its own.
-Test parse_test(const Reader& reader, const std::vector<std::string>& variants, const Test* base) {
+Test parse_test(const TomlReader& reader, const std::vector<std::string>& variants, const Test* base) {
     Test test = base != nullptr ? *base : Test();
     test.negated = base != nullptr && !reader.has("relation");
     if (base == nullptr || reader.has("subjects")) {
@@ -204,7 +95,7 @@ Test parse_control(std::string_view source, const Claim& claim, const toml::node
     if (!node.is_table()) {
         throw InputError(fmt::format("{}, line {}: {} must be a table.", source, node.source().begin.line, what));
     }
-    const Reader reader(source, what, *node.as_table(), {"subjects", "measure", "relation", "where"});
+    const TomlReader reader(source, what, *node.as_table(), {"subjects", "measure", "relation", "where"});
     Test control = parse_test(reader, variants, &claim.test);
     if (!control.negated && control.measure.text() == claim.test.measure.text() &&
         control.relation.overlaps(claim.test.relation)) {
@@ -220,8 +111,9 @@ Test parse_control(std::string_view source, const Claim& claim, const toml::node
 
 Claim parse_claim(std::string_view source, const toml::table& table, const std::vector<std::string>& variants) {
     const auto id = table["id"].value<std::string>();
-    const Reader reader(source, id ? fmt::format("the claim '{}'", *id) : "a claim", table,
-                        {"id", "statement", "source", "subjects", "measure", "relation", "along", "where", "control"});
+    const TomlReader reader(
+        source, id ? fmt::format("the claim '{}'", *id) : "a claim", table,
+        {"id", "statement", "source", "subjects", "measure", "relation", "along", "where", "control"});
     Claim claim;
     claim.id = reader.text("id");
     if (claim.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") != std::string::npos) {
@@ -261,13 +153,8 @@ Claim parse_claim(std::string_view source, const toml::table& table, const std::
 
 std::vector<Claim> parse_claims(std::string_view toml, std::string_view source,
                                 const std::vector<std::string>& variants) {
-    toml::table root;
-    try {
-        root = toml::parse(toml, source);
-    } catch (const toml::parse_error& error) {
-        throw InputError(fmt::format("{}, line {}: {}", source, error.source().begin.line, error.description()));
-    }
-    const Reader reader(source, "the file", root, {"claim"});
+    const toml::table root = parse_toml(toml, source);
+    const TomlReader reader(source, "the file", root, {"claim"});
     const toml::array* list = root["claim"].as_array();
     if (list == nullptr || list->empty()) {
         throw InputError(fmt::format("{}: it holds no claim; each begins with a line [[claim]].", source));

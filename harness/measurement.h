@@ -121,8 +121,11 @@ struct Measurement {
     // calls were not launched so.
     std::vector<double> stream_seconds;
     std::vector<ThrottledSample> throttled;  // in the order in which they were taken
-    std::string timer;                       // how the samples were taken: graph_events, events, cupti
-    std::string no_time_reason;              // why there are none
+    // Per call, of the same measurement in further runs of the program, a list each (run --aa): how far they differ is
+    // the noise of the machine. A run that gave no usable sample is an empty list.
+    std::vector<std::vector<double>> aa_seconds;
+    std::string timer;           // how the samples were taken: graph_events, events, cupti
+    std::string no_time_reason;  // why there are none
 
     // Whether there is a result, right or wrong.
     bool ran() const { return refused.empty() && not_run.empty(); }
