@@ -2,9 +2,9 @@
 
 #include "error.h"
 #include "names.h"
+#include "toml_reader.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <array>

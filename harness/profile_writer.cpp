@@ -280,7 +280,8 @@ Json context_of(const Environment& e, const Roofline& roofline) {
     }
     context["ceilings"] = ceilings_of(roofline);
     for (const auto& [name, value] : e.further) {
-        context.emplace(printable(name, std::string::npos), printable(value, std::string::npos));  // never over the above
+        context.emplace(printable(name, std::string::npos),
+                        printable(value, std::string::npos));  // never over the above
     }
     return context;
 }
