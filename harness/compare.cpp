@@ -233,15 +233,25 @@ class Comparer {
         if (*a.value != 0) {
             d.change = *b.value / *a.value - 1;
         }
-        const double allowed = std::max(d.allowance.absolute, d.allowance.relative * std::abs(*a.value));
+        const Counter reference = d.allowance.relative_to.empty() ? a : value_of(base, d.allowance.relative_to);
+        if (d.allowance.relative > 0 && !reference.value) {
+            return add(std::move(d), Standing::not_comparable,
+                       fmt::format("what is allowed is relative to {}, which is unknown in BASE: {}",
+                                   d.allowance.relative_to, reference.reason));
+        }
+        d.allowed = std::max(d.allowance.absolute, d.allowance.relative * std::abs(reference.value.value_or(0)));
+        const double allowed = d.allowed;
         const double more = (*b.value - *a.value) * (metric == "achieved_occupancy" ? -1 : 1);
         add(std::move(d), more > allowed ? Standing::worse : more < -allowed ? Standing::better : Standing::same, "");
     }
 
     static Counter value_of(const Measurement& m, const std::string& metric) {
-        return metric == "error_norm"
-                   ? Counter{.value = m.verification.error_norm, .source = Source::counted, .reason = {}}
-                   : counter_of(m, metric);
+        const auto known = [](double value) {
+            return Counter{.value = value, .source = Source::counted, .reason = {}};
+        };
+        return metric == "error_norm"              ? known(m.verification.error_norm)
+               : metric == compulsory_bytes_metric ? known(static_cast<double>(m.problem.compulsory_bytes()))
+                                                   : counter_of(m, metric);
     }
 
     void compare_time(const Measurement& base, const Measurement& now, const std::string& metric) {
@@ -405,11 +415,8 @@ std::string sentence_of(const Difference& d) {
         if (d.noise) {
             details += fmt::format(", {:.2g} % allowed", std::max(d.allowance.relative, *d.noise) * 100);
         } else if (d.standing == Standing::worse || d.standing == Standing::better) {
-            details +=
-                d.allowance.exact()
-                    ? std::string(details.empty() ? "none allowed" : ", none allowed")
-                    : fmt::format("{}{:.3g} allowed", details.empty() ? "" : ", ",
-                                  std::max(d.allowance.absolute, d.allowance.relative * std::abs(*d.base_value)));
+            details += details.empty() ? "" : ", ";
+            details += d.allowed == 0 ? "none allowed" : fmt::format("{} allowed", value_text(d.metric, d.allowed));
         }
         if (!details.empty()) {
             text += fmt::format(" ({})", details);

@@ -20,8 +20,7 @@ namespace {
 constexpr double slow_down = 1.03;
 
 Thresholds standard() {
-    return Thresholds(parse_thresholds(embedded_thresholds_toml, "thresholds.toml",
-                                       {"fused_tile_bulk", "fused_table_shared", "fused_tile_shared"}));
+    return Thresholds(parse_thresholds(embedded_thresholds_toml, "thresholds.toml", {"fused_tile_bulk"}));
 }
 
 struct Tally {
