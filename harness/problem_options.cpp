@@ -1,6 +1,7 @@
 #include "problem_options.h"
 
 #include "error.h"
+#include "input_file.h"
 #include "names.h"
 
 #include <fmt/format.h>
@@ -10,8 +11,6 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <string_view>
 #include <system_error>
@@ -117,45 +116,10 @@ Setting parse_values(const std::string& text, const char* option) {
                                                        Values::not_finite}));
 }
 
-std::string read_file(const std::string& path, const char* option) {
-    namespace fs = std::filesystem;
-    constexpr std::uintmax_t largest = std::uintmax_t{1} << 28U;
-    std::error_code error;
-    const auto status = fs::status(path, error);
-    if (!fs::exists(status)) {
-        throw InputError(fmt::format("{}: there is no file '{}'.", option, path));
-    }
-    if (!fs::is_regular_file(status)) {
-        throw InputError(fmt::format("{}: '{}' is not a file that could hold positions.", option, path));
-    }
-    const std::uintmax_t size = fs::file_size(path, error);
-    if (!error && size > largest) {
-        throw InputError(fmt::format("{}: '{}' has {} bytes, and at most {} are read.", option, path, size, largest));
-    }
-    std::ifstream stream(path, std::ios::binary);
-    std::string text(error ? 0 : size, '\0');
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (!stream) {
-        throw InputError(fmt::format("{}: '{}' cannot be read.", option, path));
-    }
-    return text;
-}
-
-// A word of a file that may hold something else altogether: short, and with nothing that a terminal would obey. No
-// number in it is another one afterwards: what is cut or escaped is none.
-std::string printable(std::string_view word) {
-    constexpr std::size_t shown = 40;
-    std::string text;
-    for (const char letter : word.substr(0, shown)) {
-        const auto code = static_cast<unsigned char>(letter);
-        text += code > 0x20U && code < 0x7fU ? std::string(1, letter) : fmt::format("\\x{:02x}", code);
-    }
-    return word.size() > shown ? text + "..." : text;
-}
-
 // Whole numbers with white space or commas between them, one for each token.
 std::vector<std::int64_t> read_positions(const std::string& path, const char* option) {
-    const std::string text = read_file(path, option);
+    constexpr std::uintmax_t largest = std::uintmax_t{1} << 28U;
+    const std::string text = read_input_file(path, "list of positions", largest);
     const auto between = [](char c) { return c == ',' || std::isspace(static_cast<unsigned char>(c)) != 0; };
     std::vector<std::int64_t> ids;
     std::int64_t line = 1;
@@ -166,7 +130,9 @@ std::vector<std::int64_t> read_positions(const std::string& path, const char* op
             continue;
         }
         const auto end = std::find_if(at, text.end(), between);
-        ids.push_back(parse_integer(printable(std::string_view(&*at, static_cast<std::size_t>(end - at))),
+        // It may be anything, and no number is another one afterwards: what is cut or escaped is none.
+        constexpr std::size_t longest_word = 40;
+        ids.push_back(parse_integer(printable(std::string_view(&*at, static_cast<std::size_t>(end - at)), longest_word),
                                     fmt::format("{}: {}, line {}: the position", option, path, line),
                                     std::numeric_limits<std::int64_t>::min(),
                                     std::numeric_limits<std::int64_t>::max()));

@@ -1,6 +1,7 @@
 // Writes a profile as Google Benchmark's JSON.
 #include "profile.h"
 
+#include "error.h"
 #include "problem_json.h"
 #include "roofline.h"
 
@@ -147,6 +148,17 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofli
     return entry;
 }
 
+// The times of further runs are known of all samples, too: they stand in the first entry, in its unit.
+void add_aa_times(Json& entry, const Measurement& m) {
+    for (const std::vector<double>& run : m.aa_seconds) {
+        Json times = Json::array();
+        for (const double seconds : run) {
+            times.push_back(number(seconds * 1e6));
+        }
+        entry["aa_times"].push_back(std::move(times));
+    }
+}
+
 // One sample; `of_all` with those that were throttled.
 Json sample_entry(const Measurement& m, std::size_t repetition, std::size_t of_all, double seconds,
                   double host_seconds) {
@@ -175,6 +187,7 @@ void add_entries(Json& entries, const Measurement& m, const CopyFractions& fract
                       {"real_time", nullptr}};
         entry["real_time_reason"] = error_of(m).empty() ? m.no_time_reason : error_of(m);
         entry.update(facts);
+        add_aa_times(entry, m);
         entries.push_back(std::move(entry));
         return;
     }
@@ -199,6 +212,7 @@ void add_entries(Json& entries, const Measurement& m, const CopyFractions& fract
         }
         if (i == 0) {  // once: they are the same for all, and ten times as long as a sample
             entry.update(facts);
+            add_aa_times(entry, m);
         }
         entries.push_back(std::move(entry));
     }
@@ -266,7 +280,7 @@ Json context_of(const Environment& e, const Roofline& roofline) {
     }
     context["ceilings"] = ceilings_of(roofline);
     for (const auto& [name, value] : e.further) {
-        context.emplace(name, value);  // never over one of the above
+        context.emplace(printable(name, std::string::npos), printable(value, std::string::npos));  // never over the above
     }
     return context;
 }

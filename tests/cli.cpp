@@ -143,10 +143,10 @@ TEST_F(Cli, PositionsAreReadFromAFile) {
     refused("0 -1 2 3 4 5", "the position of token 1 is -1");
     write(std::string(100, '0'));
     fs::resize_file(file, (std::uintmax_t{1} << 28U) + 1);
-    expect_refused(run, "has 268435457 bytes, and at most 268435456 are read.");
+    expect_refused(run, "has 268435457 bytes and a list of positions at most 268435456: it is not read.");
     fs::remove(file);
-    expect_refused(run, "there is no file '" + file.string());
-    expect_refused("run --device emulated --positions int32:@/tmp", "is not a file that could hold positions");
+    expect_refused(run, "There is no list of positions " + file.string());
+    expect_refused("run --device emulated --positions int32:@/tmp", "/tmp is not a file, as a list of positions must be.");
     write("5,4\t3\r\n2, 1\n\n0\n");
     const Result r = qkprof(run + "--variants copy --format csv");
     EXPECT_NE(r.out.find("\ncopy/1x6x2x64/positions:int32-listed-"), std::string::npos) << r.out << r.err;
