@@ -43,6 +43,7 @@ struct Difference {
     std::optional<double> change;      // NEW over BASE - 1; none where BASE is 0
     std::optional<Interval> interval;  // of the change of a time: 99 %
     Allowance allowance;
+    double allowed = 0;           // of a count: by how much NEW may differ, in the metric's unit
     std::optional<double> noise;  // of a time: relative, between this BASE and this NEW
     bool noise_measured = false;  // by an A/A measurement; otherwise it is the allowance's
     // Of a time: slow-downs from this on are found surely (of 1,000 at most one is not).

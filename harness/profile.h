@@ -22,9 +22,10 @@ struct Environment {
     std::string executable;
     int processors = 0;
     std::string build_type;  // "release" or "debug", as Google Benchmark's tools expect
-    std::string version;     // of qkprof
-    std::string commit;      // that qkprof was built from; "unknown" outside a git repository
-    bool complete = false;   // false while the run goes on, and for ever when it was interrupted
+    int schema = profile_schema;
+    std::string version;    // of qkprof
+    std::string commit;     // that qkprof was built from; "unknown" outside a git repository
+    bool complete = false;  // false while the run goes on, and for ever when it was interrupted
     DeviceInfo device;
     std::string warm_up;  // what was done to the clocks before the times of each problem; empty: nothing
     Calibration calibration;

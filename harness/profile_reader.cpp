@@ -392,6 +392,7 @@ Profile parse_profile(std::string_view json, const std::string& source) {
     }
     Profile profile;
     profile.environment = read_environment(context);
+    profile.environment.schema = static_cast<int>(schema);
     if (!file.at("benchmarks").is_array()) {
         throw file.error("benchmarks", "not a list");
     }
