@@ -27,12 +27,7 @@ InputError bad_file(std::string_view source, const toml::source_region& place, c
 // Of every table of the file, in its order (toml++ orders by name), what `parse` makes of it.
 template <class Parse>
 auto parse_tables(std::string_view toml, std::string_view source, Parse parse) {
-    toml::table root;
-    try {
-        root = toml::parse(toml, source);
-    } catch (const toml::parse_error& error) {
-        throw InputError(fmt::format("{}, line {}: {}", source, error.source().begin.line, error.description()));
-    }
+    const toml::table root = parse_toml(toml, source);
     using Item = decltype(parse(std::string_view(), std::declval<const toml::table&>()));
     std::vector<std::pair<toml::source_index, Item>> found;
     for (const auto& [name, value] : root) {

@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "names.h"
+#include "toml_text.h"
 
 #include <fmt/format.h>
 
@@ -22,6 +23,7 @@ namespace qkprof {
 
 // Throws InputError, naming `source` and the line.
 inline toml::table parse_toml(std::string_view text, std::string_view source) {
+    check_toml_text(text, source);
     try {
         return toml::parse(text, source);
     } catch (const toml::parse_error& error) {
