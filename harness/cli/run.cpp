@@ -145,7 +145,10 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
     profile.environment.further = benchmark_context();
     try {
         record(*device, plan, profile, keeper, options.progress);
-        FurtherRun further = {.choice = options.choice, .samples = samples, .benchmark_flags = benchmark_flags};
+        FurtherRun further = {.choice = options.choice,
+                              .metrics = options.metrics,
+                              .samples = samples,
+                              .benchmark_flags = benchmark_flags};
         further.choice.device = info.id;
         measure_noise(further_runs, further, profile, options.progress);
     } catch (...) {
