@@ -26,16 +26,6 @@ std::vector<Candidate> with_ceilings(std::vector<Candidate> candidates, const De
     return candidates;
 }
 
-Counters uncounted() {
-    Counters counters;
-    for (const Metric& metric : metrics()) {
-        if (!metric.derived) {
-            counters[metric.name] = {.value = {}, .source = Source::counted, .reason = "--no-counters leaves it out"};
-        }
-    }
-    return counters;
-}
-
 // One problem of a run.
 class ProblemRun {
   public:
@@ -153,12 +143,6 @@ class ProblemRun {
         if (jobs.empty()) {
             return;
         }
-        if (!plan_.counts) {
-            for (Measurement* m : counted) {
-                m->counters = uncounted();
-            }
-            return;
-        }
         const bool one = jobs.front().variant == jobs.back().variant;
         progress(one ? fmt::format("{}, count", jobs.front().variant->name)
                      : fmt::format("count {} calls", jobs.size()));
@@ -267,12 +251,8 @@ void check_memory(const Device& device, const Plan& plan) {
 void run(Device& device, Plan plan, Profile& profile, const Observer& observer) {
     plan.candidates = with_ceilings(std::move(plan.candidates), device);
     check_memory(device, plan);
-    if (plan.counts) {
-        observer.progress("calibrate");
-        profile.environment.calibration = device.calibrate();
-    } else {
-        profile.environment.calibration.failure = "Nothing was calibrated: --no-counters leaves the counters out.";
-    }
+    observer.progress("calibrate");
+    profile.environment.calibration = device.calibrate();
     for (std::size_t i = 0; i < plan.problems.size() && !observer.interrupted(); ++i) {
         const std::string place = fmt::format("[{}/{}] {}", i + 1, plan.problems.size(), text_of(plan.problems[i]));
         ProblemRun(device, plan, plan.problems[i], place, profile, observer).run();

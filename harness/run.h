@@ -17,7 +17,6 @@ struct Plan {
     std::vector<Problem> problems;
     std::vector<CacheState> states;
     int samples = 20;
-    bool counts = true;  // false: verified and timed alone
 };
 
 // What a run tells its caller while it goes on; all must be set.

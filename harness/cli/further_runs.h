@@ -16,6 +16,7 @@ inline constexpr const char* further_run_variable = "QKPROF_FURTHER_RUN";
 // What such a process is asked for.
 struct FurtherRun {
     ChoiceOptions choice;  // with the device that the profile is of
+    std::string metrics;
     int samples = 0;
     std::vector<std::string> benchmark_flags;
 };

@@ -26,7 +26,6 @@ struct Options {
     std::string format = "table";
     std::string out;
     std::string aa;  // further runs
-    bool no_counters = false;
     bool levels = false;
     bool progress = false;
 };
@@ -139,15 +138,17 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
     const Plan plan = {.candidates = choice.candidates(info.backend),
                        .problems = choice.problems(info.backend, info.l2_bytes),
                        .states = choice.states,
-                       .samples = samples,
-                       .counts = !options.no_counters};
+                       .samples = samples};
 
     Profile profile;
     profile.environment = environment_of(info, "qkprof");
     profile.environment.further = benchmark_context();
     try {
         record(*device, plan, profile, keeper, options.progress);
-        FurtherRun further = {.choice = options.choice, .samples = samples, .benchmark_flags = benchmark_flags};
+        FurtherRun further = {.choice = options.choice,
+                              .metrics = options.metrics,
+                              .samples = samples,
+                              .benchmark_flags = benchmark_flags};
         further.choice.device = info.id;
         measure_noise(further_runs, further, profile, options.progress);
     } catch (...) {
@@ -178,7 +179,6 @@ void add_run(CLI::App& app, Action& chosen) {
         ->option_text("[N]")
         ->expected(0, 1)
         ->default_str(standard_further_runs);
-    flag_option(*command, "--no-counters", o.no_counters, "verifies and times alone: nothing is counted");
     text_option(*command, "--emulated-l2", o.emulated_l2, "BYTES",
                 "the emulated device's L2; K, M and G are understood");
     text_option(*command, "--format", o.format, "FORMAT", "table, markdown, csv or json (the profile)");
