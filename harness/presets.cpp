@@ -93,6 +93,14 @@ Preset parse_preset(std::string_view source, std::string_view name, const toml::
     return preset;
 }
 
+// Of a decode and of a prefill.
+std::vector<Problem> all_problems(const Model& model) {
+    std::vector<Problem> problems = model.decode();
+    const std::vector<Problem> prefill = model.prefill();
+    problems.insert(problems.end(), prefill.begin(), prefill.end());
+    return problems;
+}
+
 Model parse_model(std::string_view source, std::string_view name, const toml::table& table) {
     Model model;
     model.name = name;
@@ -149,7 +157,7 @@ Model parse_model(std::string_view source, std::string_view name, const toml::ta
     }
     p.eps = static_cast<float>(*eps);
     p.rotary_base = *base;
-    for (const Problem& problem : model.prefill()) {
+    for (const Problem& problem : all_problems(model)) {
         const std::string fault = extents_fault(problem).empty() ? problem.fault() : extents_fault(problem);
         if (!fault.empty()) {
             throw bad_file(source, table.source(), fmt::format("the model '{}' cannot be run: {}", name, fault));
@@ -166,10 +174,9 @@ Problem with_tokens(Problem problem, std::int64_t batch, std::int64_t sequence) 
 
 // What may follow "model:", each with the problems that it means.
 std::vector<std::pair<std::string, std::vector<Problem>>> words_of(const Model& model) {
-    std::vector<Problem> both = model.decode();
-    const std::vector<Problem> prefill = model.prefill();
-    both.insert(both.end(), prefill.begin(), prefill.end());
-    return {{model.name + "/decode", model.decode()}, {model.name + "/prefill", prefill}, {model.name, both}};
+    return {{model.name + "/decode", model.decode()},
+            {model.name + "/prefill", model.prefill()},
+            {model.name, all_problems(model)}};
 }
 
 }  // namespace
@@ -180,9 +187,13 @@ std::vector<Shape> Preset::resolve(std::int64_t l2_bytes, DataType dtype) const 
     }
     Shape shape = partial;
     std::int64_t& follows = shape.batch == 0 ? shape.batch : shape.sequence;
-    const std::int64_t given = std::max<std::int64_t>(shape.batch, 1) * std::max<std::int64_t>(shape.sequence, 1);
-    const auto unit = static_cast<double>(given * shape.heads * shape.head_dim * bytes_of(dtype) * 2);
-    follows = std::max<std::int64_t>(1, std::llround(l2_multiple * static_cast<double>(l2_bytes) / unit));
+    const std::int64_t given = std::max(shape.batch, shape.sequence);  // the other is 0
+    // In double: the extents may be anything, and what is too large is said of the shape.
+    const double unit = static_cast<double>(given) * static_cast<double>(shape.heads) *
+                        static_cast<double>(shape.head_dim) * bytes_of(dtype) * 2;
+    constexpr double largest = 0x1p62;
+    follows =
+        std::max<std::int64_t>(1, std::llround(std::min(largest, l2_multiple * static_cast<double>(l2_bytes) / unit)));
     return {parse_shape(shape.text())};
 }
 
