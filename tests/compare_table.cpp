@@ -216,6 +216,14 @@ TEST(CompareTable, MarkdownIsFoldedFromTwentyOneRowsOn) {
     EXPECT_THAT(to_markdown(twenty.comparison, {}), HasSubstr("<details>"));
 }
 
+TEST(CompareTable, OfWhatWasNotHeldAgainstNothingIsSaidToBeAllowed) {
+    MadeUp other;
+    other.add(Standing::not_comparable, "launches", other.measurement("x"), 1, 2).reason = "another device";
+    EXPECT_EQ(differences_table(other.comparison, {}).sections.at(0).rows.at(0).at(5).text, "");
+    const auto json = nlohmann::json::parse(to_json(other.comparison, false));
+    EXPECT_TRUE(json.at("cells").at(0).at("allowed").is_null());
+}
+
 TEST(CompareTable, ANameThatIsAnythingStaysInItsLine) {
     MadeUp odd;
     odd.add(Standing::missing, "launches", odd.measurement("a\n::error::`|<b>"), "its\n<reason>");
