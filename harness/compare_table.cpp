@@ -285,6 +285,23 @@ std::vector<Alike> by_reason(const Comparison& comparison, Standing standing) {
     return reasons;
 }
 
+std::string sentence_of(const Difference& cell) {
+    std::string text = fmt::format("{}: {}", cell.base->name(), cell.metric);
+    if (cell.base_value && cell.now_value) {
+        text += fmt::format(" {} -> {} ({}", number_text(cell.metric, *cell.base_value),
+                            number_text(cell.metric, *cell.now_value), change_text(cell));
+        text += cell.interval ? fmt::format(", 99 % interval {}", interval_text(cell)) : "";
+        const std::string allowed = allowed_text(cell);
+        text += allowed.empty() ? ")" : fmt::format(", {} allowed)", allowed);
+    }
+    // A wrong result says itself that it is worse.
+    const bool said = cell.standing == Standing::worse && !cell.reason.empty() && !cell.base_value;
+    text += said ? "" : fmt::format(": {}", name_of(cell.standing));
+    return cell.reason.empty()
+               ? text + "."
+               : fmt::format("{}: {}.", text, cell.reason.substr(0, cell.reason.find_last_not_of('.') + 1));
+}
+
 std::string verdict_of(const Comparison& comparison, bool strict) {
     const std::size_t worse = comparison.count(Standing::worse);
     const std::string cells = cells_text(comparison.differences.size());
@@ -295,9 +312,10 @@ std::string verdict_of(const Comparison& comparison, bool strict) {
                                wrong == 1 ? "" : "s", worse, cells, worse == 1 ? "is" : "are");
         }
         case Exit::failed:
-            return worse > 0 ? fmt::format("Worse: {} of {}.", worse, cells)
-                             : fmt::format("Failed: of {} none is worse, but {}, which --strict does not let pass.",
-                                           cells, undecided_text(comparison));
+            return worse > 0
+                       ? fmt::format("Worse: {} of {}; {}", worse, cells, sentence_of(comparison.differences.front()))
+                       : fmt::format("Failed: of {} none is worse, but {}, which --strict does not let pass.", cells,
+                                     undecided_text(comparison));
         case Exit::passed:
             return fmt::format("Passed: of {} none is worse.", cells);
         default:
@@ -359,7 +377,9 @@ Table differences_table(const Comparison& comparison, const CompareView& view) {
         add_wrapped(table.notes, note);
     }
     table.notes.push_back(counts_text(comparison));
-    add_wrapped(table.notes, verdict_of(comparison, view.strict));
+    const std::string verdict = verdict_of(comparison, view.strict);
+    const bool worse = comparison.count(Standing::worse) > 0;
+    add_wrapped(table.notes, worse ? verdict + " " + sentence_of(comparison.differences.front()) : verdict);
     return table;
 }
 

@@ -29,6 +29,9 @@ constexpr bool undecided(Standing standing) {
     return standing == Standing::missing || standing == Standing::not_comparable || standing == Standing::inconclusive;
 }
 
+// A cell in a sentence: "fused/1x64x16x128/f32/warm: global_load_sectors 4096 -> 4160 (+1.6%, none allowed): worse."
+std::string sentence_of(const Difference& difference);
+
 // The verdict in one sentence.
 std::string verdict_of(const Comparison& comparison, bool strict);
 

@@ -18,8 +18,8 @@ enum class Exit : int {
     wrong_result = 5     // a kernel computed something else than the reference
 };
 
-// The text as one line of valid UTF-8 without anything that a terminal would obey: control characters, ends of lines too,
-// and bytes that are no UTF-8 are written \x1b. What is longer than `most` bytes ends there with "...".
+// The text as one line of valid UTF-8 without anything that a terminal would obey: control characters, ends of lines
+// too, and bytes that are no UTF-8 are written \x1b. What is longer than `most` bytes ends there with "...".
 std::string printable(std::string_view text, std::size_t most);
 
 // It quotes what it refuses, which may be anything: its text is printable and bounded, whatever that is.
