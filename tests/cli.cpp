@@ -146,7 +146,8 @@ TEST_F(Cli, PositionsAreReadFromAFile) {
     expect_refused(run, "has 268435457 bytes and a list of positions at most 268435456: it is not read.");
     fs::remove(file);
     expect_refused(run, "There is no list of positions " + file.string());
-    expect_refused("run --device emulated --positions int32:@/tmp", "/tmp is not a file, as a list of positions must be.");
+    expect_refused("run --device emulated --positions int32:@/tmp",
+                   "/tmp is not a file, as a list of positions must be.");
     write("5,4\t3\r\n2, 1\n\n0\n");
     const Result r = qkprof(run + "--variants copy --format csv");
     EXPECT_NE(r.out.find("\ncopy/1x6x2x64/positions:int32-listed-"), std::string::npos) << r.out << r.err;
