@@ -71,9 +71,6 @@ struct ComparisonOptions {
 Comparison compare(const Profile& base, const Profile& now, const Thresholds& thresholds,
                    const ComparisonOptions& options);
 
-// A sentence with the numbers: "fused/1x64x16x128/f32/warm: global_load_sectors 4096 -> 4160 (+1.6 %, none allowed)."
-std::string sentence_of(const Difference& difference);
-
 // wrong_result where NEW holds a wrong one; failed where a cell is worse or, if `strict`, missing, inconclusive or not
 // comparable; inconclusive where, without `strict`, one is one of those; else passed.
 Exit exit_of(const Comparison& comparison, bool strict);

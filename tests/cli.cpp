@@ -173,6 +173,28 @@ TEST_F(Cli, AnOptionWinsOverAModelAndAModelOverTheStandard) {
               "1x1x96+8x128 interleaved rotary:64 context:256 gemma");
 }
 
+TEST_F(Cli, AnOptionWinsOverAPreset) {
+    const auto names = [&](const std::string& options) {
+        return qkprof("run --device emulated --variants copy --states warm --shapes gate --format csv " + options).out;
+    };
+    const std::string as_it_is = names("");
+    EXPECT_NE(as_it_is.find("\ncopy/1x9x3x80/packed/in-place/f32/warm,"), std::string::npos) << as_it_is;
+    EXPECT_NE(as_it_is.find("/positions:int32-repeated/f32/warm,"), std::string::npos) << as_it_is;
+    const std::string separate =
+        names("--layout separate --positions implicit --seed 2");  // the standard, and yet said
+    EXPECT_EQ(separate.find("packed"), std::string::npos) << separate;
+    EXPECT_EQ(separate.find("positions"), std::string::npos) << separate;
+    EXPECT_NE(separate.find("\ncopy/1x9x3x80/in-place/f32/warm,"), std::string::npos) << separate;
+}
+
+TEST_F(Cli, APresetWithOptionsIsListedALineAProblem) {
+    const std::string table = qkprof("list shapes").out;
+    EXPECT_NE(table.find("\n           1x9x3x80 --layout packed --in-place "), std::string::npos) << table;
+    const std::string csv = qkprof("list shapes --format csv").out;
+    EXPECT_NE(csv.find("\ngate,1x9x3x80 --layout packed --in-place,"), std::string::npos) << csv;
+    EXPECT_NE(csv.find("\nprefill,\"1x1024x16x128,1x8192x16x128\","), std::string::npos) << csv;
+}
+
 TEST_F(Cli, TheModelsAreListedWithWhereTheirTokensStand) {
     const Result r = qkprof("list models");
     EXPECT_NE(r.out.find("at the positions 0, 1, 2"), std::string::npos) << r.out;
