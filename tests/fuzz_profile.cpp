@@ -1,6 +1,7 @@
 // Profiles of arbitrary bytes, and of arbitrary values. One that is read can be written and read again, and everything
 // that is told of it and judged on it can be computed.
 #include "claims.h"
+#include "compare.h"
 #include "evidence.h"
 #include "fuzz.h"
 #include "json_text.h"
@@ -53,6 +54,21 @@ void judge_all(const Profile& profile) {
     }
 }
 
+// A profile is no worse than itself.
+void compare_with_itself(const Profile& profile) {
+    static const Thresholds thresholds(parse_thresholds(embedded_thresholds_toml, "thresholds.toml", some_variants));
+    for (const bool of_ceiling : {false, true}) {
+        const auto comparison = read_or_refused([&] {
+            return compare(profile, profile, thresholds, {.of_ceiling = of_ceiling, .metrics = {}, .variants = {}});
+        });
+        for (const Difference& cell : comparison ? comparison->differences : std::vector<Difference>()) {
+            expect(cell.standing != Standing::worse || !cell.base->right() || cell.metric == "contradictions",
+                   "a profile is no worse than itself: " + cell.base->name() + " " + cell.metric);
+            expect(cell.standing != Standing::better, "nor better: " + cell.base->name() + " " + cell.metric);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace qkprof
 
@@ -64,6 +80,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const Profile again = parse_profile(to_json(*profile), "written.json");
         expect_alike(*profile, again);
         judge_all(again);
+        compare_with_itself(again);
     }
     return 0;
 }
