@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace qkprof {
@@ -76,6 +77,7 @@ inline int replay(const std::filesystem::path& folder) {
 }  // namespace qkprof
 
 #ifndef QKPROF_FUZZ
+// NOLINTNEXTLINE(misc-definitions-in-headers): each fuzzer is one file, which is all of its program
 int main(int argc, char** argv) {
     int files = 0;
     for (int i = 1; i < argc; ++i) {

@@ -115,8 +115,8 @@ class Mutator {
                 return change_number(value);
             default:
                 static const std::vector<Json> edges = {
-                    nullptr, true,      false,     0,          -1, 1,      0.5,           -0.0,          1e308,
-                    1e-308,  INT64_MAX, INT64_MIN, UINT64_MAX, "", "text", Json::array(), Json::object()};
+                    nullptr,   true,      false,      0,  -1,     1,   0.5,  -0.0,   1e308,         1e-308,
+                    INT64_MAX, INT64_MIN, UINT64_MAX, "", "text", "s", "ns", "cuda", Json::array(), Json::object()};
                 value = any_of(edges);
         }
     }
