@@ -177,6 +177,13 @@ class Comparer {
                                                   : fmt::format("NEW holds it {} alone", name_of(other.state));
     }
 
+    // The first contradiction, which names the measurement, as the cell does: the same of many is one reason.
+    static std::string without_name(const Measurement& m) {
+        const std::string& sentence = m.contradictions.front();
+        const std::string name = m.name() + " ";
+        return sentence.starts_with(name) ? "it " + sentence.substr(name.size()) : sentence;
+    }
+
     void compare_results(const Measurement& base, const Measurement& now) {
         if (is_chosen(options_.metrics, "result") && (!now.right() || !base.right())) {
             add(difference(base, &now, "result"), now.right() ? Standing::better : Standing::worse,
@@ -191,7 +198,7 @@ class Comparer {
                 now.contradictions.size() > before   ? Standing::worse
                 : now.contradictions.size() < before ? Standing::better
                                                      : Standing::same,
-                now.contradictions.empty() ? base.contradictions.front() : now.contradictions.front());
+                without_name(now.contradictions.empty() ? base : now));
         }
     }
 

@@ -312,10 +312,9 @@ std::string verdict_of(const Comparison& comparison, bool strict) {
                                wrong == 1 ? "" : "s", worse, cells, worse == 1 ? "is" : "are");
         }
         case Exit::failed:
-            return worse > 0
-                       ? fmt::format("Worse: {} of {}; {}", worse, cells, sentence_of(comparison.differences.front()))
-                       : fmt::format("Failed: of {} none is worse, but {}, which --strict does not let pass.", cells,
-                                     undecided_text(comparison));
+            return worse > 0 ? fmt::format("Worse: {} of {}.", worse, cells)
+                             : fmt::format("Failed: of {} none is worse, but {}, which --strict does not let pass.",
+                                           cells, undecided_text(comparison));
         case Exit::passed:
             return fmt::format("Passed: of {} none is worse.", cells);
         default:

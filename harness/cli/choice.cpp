@@ -2,12 +2,14 @@
 
 #include "names.h"
 #include "presets.h"
+#include "rank.h"
 #include "run.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <set>
 
 namespace qkprof::cli {
@@ -154,7 +156,9 @@ std::unique_ptr<Device> open_chosen_device(const std::string& word, const Emulat
     }
     const Discovery found = discover_gpus();
     if (!found.gpus.empty()) {
-        return open_device(found.gpus.front().first, emulator);
+        const std::optional<Rank> rank = own_rank();
+        const int gpu = rank ? gpu_of(*rank, found.gpus.size(), std::getenv("CUDA_VISIBLE_DEVICES")) : 0;
+        return open_device(found.gpus.at(static_cast<std::size_t>(gpu)).first, emulator);
     }
     say(fmt::format("no GPU ({}): on the emulated device, which verifies and counts and has no clock.",
                     found.no_gpu_reason));

@@ -48,8 +48,8 @@ struct Choice {
 // Throws InputError. What needs no device is checked without one: a typing error is answered at once.
 Choice parse(const ChoiceOptions& options, const EmulatorOptions& emulator = {});
 
-// "auto" is the first GPU and, where there is none, said in a sentence, the emulated device; other words as for
-// open_device().
+// "auto" is the first GPU, or that of this process's rank (rank.h), and where there is none, said in a sentence, the
+// emulated device; other words as for open_device().
 std::unique_ptr<Device> open_chosen_device(const std::string& word, const EmulatorOptions& emulator = {});
 
 }  // namespace qkprof::cli

@@ -87,10 +87,8 @@ Profile measured(const Options& options, const std::vector<std::string>& benchma
     constexpr long long most_samples = 1000000;
     const auto samples = static_cast<int>(parse_integer(options.samples, "--samples", 1, most_samples));
     Choice choice = parse(options.choice);
-    configure_benchmark(benchmark_flags);
-    Keeper keeper(options.out);
-    const std::unique_ptr<Device> device = open_chosen_device(options.choice.device);
-    const DeviceInfo& info = device->info();
+    Recording recording(options.choice.device, options.out, benchmark_flags);
+    const DeviceInfo& info = recording.device().info();
     if (choice.shapes.empty()) {
         choice.shapes = info.backend == Backend::cuda ? shapes_on_gpu() : shapes_on_emulator();
     }
@@ -98,17 +96,14 @@ Profile measured(const Options& options, const std::vector<std::string>& benchma
                        .problems = choice.problems(info.backend, info.l2_bytes),
                        .states = choice.states,
                        .samples = samples};
-    Profile profile;
-    profile.environment = environment_of(info, "qkprof");
-    profile.environment.further = benchmark_context();
     try {
-        record(*device, plan, profile, keeper, options.progress);
+        recording.record(plan, options.progress);
     } catch (...) {
-        keeper.keep_now(profile);
+        recording.keep_now();
         throw;
     }
-    keeper.keep_now(profile);
-    return profile;
+    recording.keep_now();
+    return recording.profile();
 }
 
 void print_verdicts(const std::vector<Verdict>& verdicts, const DeviceInfo& device, Format format) {
@@ -179,7 +174,9 @@ Exit claims_command(const CLI::App& command, const Options& options) {
     for (const Claim& claim : claims) {
         verdicts.push_back(judge(claim, evidence));
     }
-    print_verdicts(verdicts, evidence.device(), format);
+    if (prints_results()) {
+        print_verdicts(verdicts, evidence.device(), format);
+    }
     for (const Profile& profile : profiles) {
         say_faults(profile);
     }

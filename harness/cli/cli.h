@@ -45,6 +45,9 @@ void print(const std::string& text);
 // The check of an option that must not be empty, as an unset variable of a shell would make it.
 std::string not_empty(const std::string& text);
 
+// Who says a sentence: "qkprof", or "qkprof[3]" where it is rank 3 of several.
+std::string speaker();
+
 // One sentence on standard error. That it cannot be written changes nothing.
 void say(const std::string& sentence);
 

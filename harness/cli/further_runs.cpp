@@ -2,6 +2,7 @@
 
 #include "error.h"
 #include "problem_options.h"
+#include "rank.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>

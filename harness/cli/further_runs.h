@@ -10,9 +10,6 @@
 
 namespace qkprof::cli {
 
-// Set in the environment of such a process: it is part of another one's run, and neither a rank nor alone on its GPU.
-inline constexpr const char* further_run_variable = "QKPROF_FURTHER_RUN";
-
 // What such a process is asked for.
 struct FurtherRun {
     ChoiceOptions choice;  // with the device that the profile is of

@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include "names.h"
+#include "rank.h"
 #include "version.h"
 
 #include <fmt/format.h>
@@ -51,10 +52,24 @@ std::vector<std::string> unknown_words(const CLI::App& command, const std::strin
     return words;
 }
 
+namespace {
+
+// None, too, where the environment contradicts itself: those who measure say so.
+std::optional<Rank> sound_rank() {
+    try {
+        return own_rank();
+    } catch (const InputError&) {
+        return {};
+    }
+}
+
+}  // namespace
+
 bool colour_wanted() {
     const char* no_colour = std::getenv("NO_COLOR");
     const char* terminal = std::getenv("TERM");
-    return isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0') &&
+    // Open MPI gives its processes a terminal, wherever its own output goes.
+    return isatty(STDOUT_FILENO) != 0 && !sound_rank() && (no_colour == nullptr || *no_colour == '\0') &&
            (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
@@ -64,8 +79,13 @@ void print(const std::string& text) {
     }
 }
 
+std::string speaker() {
+    const std::optional<Rank> rank = sound_rank();
+    return rank ? fmt::format("qkprof[{}]", rank->number) : "qkprof";
+}
+
 void say(const std::string& sentence) {
-    const std::string line = fmt::format("qkprof: {}\n", sentence);
+    const std::string line = fmt::format("{}: {}\n", speaker(), sentence);
     std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -1,5 +1,7 @@
 #include "progress.h"
 
+#include "cli.h"
+
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -36,7 +38,7 @@ void Progress::say(const std::string& step) {
         write(erase_line + step.substr(0, columns() - 1));
         line_is_open_ = true;
     } else {
-        write(step + "\n");
+        cli::say(step);
     }
 }
 

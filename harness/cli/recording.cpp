@@ -1,6 +1,11 @@
 #include "recording.h"
 
+#include "choice.h"
 #include "progress.h"
+#include "rank.h"
+#include "timing.h"
+
+#include <fmt/format.h>
 
 #include <atomic>
 #include <csignal>
@@ -21,6 +26,18 @@ void end_on_signals() {
     if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) {  // nohup ignores it
         sigaction(SIGHUP, &action, nullptr);
     }
+}
+
+// Of the file that this process writes.
+std::string own_path(const std::string& out) {
+    const std::optional<Rank> rank = own_rank();
+    if (rank && out.empty()) {
+        throw InputError(
+            fmt::format("{} started this process as one of {}: each keeps a profile of its own, so name a file with "
+                        "--out; of profile.json rank {} makes {}.",
+                        rank->launcher, rank->count, rank->number, path_of("profile.json", *rank).string()));
+    }
+    return rank ? path_of(out, *rank).string() : out;
 }
 
 }  // namespace
@@ -44,19 +61,53 @@ void Keeper::keep_now(const Profile& profile) {
     last_ = std::chrono::steady_clock::now();
 }
 
-void record(Device& device, Plan plan, Profile& profile, Keeper& keeper, bool progress) {
+bool prints_results() {
+    const std::optional<Rank> rank = own_rank();
+    return !rank || rank->number == 0;
+}
+
+Recording::Recording(const std::string& device, const std::string& out, const std::vector<std::string>& benchmark_flags,
+                     const EmulatorOptions& emulator)
+    : keeper_(own_path(out)) {
+    configure_benchmark(benchmark_flags);
+    device_ = open_chosen_device(device, emulator);
+    const DeviceInfo& info = device_->info();
+    for (const auto& [fact, value] : info.facts) {
+        if (fact == "uuid") {
+            lock_.emplace(value, info.id);
+        }
+    }
+    profile_.environment = environment_of(info, "qkprof");
+    if (const std::optional<Rank> rank = own_rank()) {
+        profile_.environment.further = rank->facts();
+    }
+    const auto context = benchmark_context();
+    profile_.environment.further.insert(profile_.environment.further.end(), context.begin(), context.end());
+}
+
+void Recording::record(Plan plan, bool progress) {
     end_on_signals();
     Progress line(progress);
     const Observer observer = {.progress = [&](const std::string& step) { line.say(step); },
-                               .added = [&](const Profile& grown) { keeper.keep(grown); },
+                               .added = [&](const Profile& grown) { keeper_.keep(grown); },
                                .interrupted = [] { return interrupted.load(); }};
     try {
-        run(device, std::move(plan), profile, observer);
+        run(*device_, std::move(plan), profile_, observer);
     } catch (...) {
         line.clear();
         throw;
     }
     line.clear();
+}
+
+void Recording::measure_noise(int further_runs, FurtherRun run, bool progress) {
+    run.choice.device = device_->info().id;
+    Progress line(progress);
+    for (int i = 1; i <= further_runs && profile_.environment.complete && !interrupted; ++i) {
+        line.say(fmt::format("A/A: further run {} of {}", i, further_runs));
+        add_further_run(run, profile_);
+        keeper_.keep(profile_);
+    }
 }
 
 }  // namespace qkprof::cli

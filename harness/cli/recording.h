@@ -1,12 +1,17 @@
 // A run whose profile is kept on disk as it grows, and that a signal ends early: what the commands that measure share.
+// Where a launcher started several of them, each measures a GPU of its own and keeps a file of its own.
 #pragma once
 
+#include "further_runs.h"
+#include "gpu_lock.h"
 #include "output_file.h"
 #include "run.h"
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace qkprof::cli {
 
@@ -23,8 +28,31 @@ class Keeper {
     std::chrono::steady_clock::time_point last_;
 };
 
-// Fills the profile. The first SIGINT or SIGTERM ends the run at its next step; the second ends the program: the file
-// is whole at every moment. `progress` says what is done even where standard error is no terminal.
-void record(Device& device, Plan plan, Profile& profile, Keeper& keeper, bool progress);
+// Whether this process prints its results: of several ranks the first alone.
+bool prints_results();
+
+class Recording {
+  public:
+    // `device` and `out` as on the command line. Throws InputError where several ranks have no file to write to, and
+    // what the device and the file throw.
+    Recording(const std::string& device, const std::string& out, const std::vector<std::string>& benchmark_flags,
+              const EmulatorOptions& emulator = {});
+
+    // Fills the profile. The first SIGINT or SIGTERM ends the run at its next step; the second ends the program: the
+    // file is whole at every moment. `progress` says what is done even where standard error is no terminal.
+    void record(Plan plan, bool progress);
+    // Runs the same so many times more, in processes of their own (further_runs.h); not after an interrupted run.
+    void measure_noise(int further_runs, FurtherRun run, bool progress);
+    void keep_now() { keeper_.keep_now(profile_); }
+
+    Device& device() { return *device_; }
+    const Profile& profile() const { return profile_; }
+
+  private:
+    Keeper keeper_;
+    std::unique_ptr<Device> device_;
+    std::optional<GpuLock> lock_;
+    Profile profile_;
+};
 
 }  // namespace qkprof::cli

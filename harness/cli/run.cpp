@@ -1,9 +1,7 @@
 // qkprof run: verify, count and time.
 #include "choice.h"
 
-#include "further_runs.h"
 #include "names.h"
-#include "progress.h"
 #include "recording.h"
 #include "results.h"
 #include "roofline.h"
@@ -49,14 +47,16 @@ void print_results(const Profile& profile, Format format, bool levels) {
 }
 
 // To standard output and to the file: that one cannot be written, such as a terminal that hung up, loses not the other.
-void deliver(const Profile& profile, const Options& options, Format format, Keeper& keeper) {
+void deliver(Recording& recording, const Options& options, Format format) {
     try {
-        print_results(profile, format, options.levels);
+        if (prints_results()) {
+            print_results(recording.profile(), format, options.levels);
+        }
     } catch (const CannotMeasure&) {
-        keeper.keep_now(profile);
+        recording.keep_now();
         throw;
     }
-    keeper.keep_now(profile);
+    recording.keep_now();
 }
 
 // One sentence each, on standard error: what makes the exit code another than 0.
@@ -93,15 +93,6 @@ void say_verdict(const Profile& profile) {
     }
 }
 
-// Runs the same `count` times more, in processes of their own.
-void measure_noise(int count, const FurtherRun& run, Profile& profile, bool progress) {
-    Progress line(progress);
-    for (int i = 1; i <= count && profile.environment.complete; ++i) {
-        line.say(fmt::format("A/A: further run {} of {}", i, count));
-        add_further_run(run, profile);
-    }
-}
-
 Exit run_command(const Options& options, const std::vector<std::string>& benchmark_flags) {
     const Format format = parse_format(options.format);
     constexpr long long most_samples = 1000000;
@@ -119,11 +110,8 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
     const std::vector<std::string> metric_names =
         options.metrics.empty() ? std::vector<std::string>() : split_list(options.metrics, "--metrics");
     const Choice choice = parse(options.choice, emulator);
-    configure_benchmark(benchmark_flags);
-    Keeper keeper(options.out);
-
-    const std::unique_ptr<Device> device = open_chosen_device(options.choice.device, emulator);
-    const DeviceInfo& info = device->info();
+    Recording recording(options.choice.device, options.out, benchmark_flags, emulator);
+    const DeviceInfo& info = recording.device().info();
     const auto filters = [](const std::string& flag) { return flag.starts_with("--benchmark_filter"); };
     if (!info.has_clock && std::any_of(benchmark_flags.begin(), benchmark_flags.end(), filters)) {
         throw InputError(
@@ -133,33 +121,30 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
         throw CannotMeasure("--aa measures the noise of times, and the emulated device has no clock: leave it out.");
     }
     if (!metric_names.empty()) {
-        say(device->choose_metrics(metric_names));
+        say(recording.device().choose_metrics(metric_names));
     }
     const Plan plan = {.candidates = choice.candidates(info.backend),
                        .problems = choice.problems(info.backend, info.l2_bytes),
                        .states = choice.states,
                        .samples = samples};
 
-    Profile profile;
-    profile.environment = environment_of(info, "qkprof");
-    profile.environment.further = benchmark_context();
     try {
-        record(*device, plan, profile, keeper, options.progress);
-        FurtherRun further = {.choice = options.choice,
-                              .metrics = options.metrics,
-                              .samples = samples,
-                              .benchmark_flags = benchmark_flags};
-        further.choice.device = info.id;
-        measure_noise(further_runs, further, profile, options.progress);
+        recording.record(plan, options.progress);
+        recording.measure_noise(further_runs,
+                                {.choice = options.choice,
+                                 .metrics = options.metrics,
+                                 .samples = samples,
+                                 .benchmark_flags = benchmark_flags},
+                                options.progress);
     } catch (...) {
-        if (!profile.measurements.empty()) {
-            deliver(profile, options, format, keeper);
+        if (!recording.profile().measurements.empty()) {
+            deliver(recording, options, format);
         }
         throw;
     }
-    deliver(profile, options, format, keeper);
-    say_verdict(profile);
-    return verdict_of(profile);
+    deliver(recording, options, format);
+    say_verdict(recording.profile());
+    return verdict_of(recording.profile());
 }
 
 }  // namespace

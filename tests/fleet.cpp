@@ -1,0 +1,439 @@
+// Fleets that are made up: which GPUs are named, and that noise names none.
+#include "fleet.h"
+
+#include "fleet_folder.h"
+#include "fleet_table.h"
+#include "made_up_fleet.h"
+#include "program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace qkprof {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+Thresholds standard() {
+    return Thresholds(parse_thresholds(embedded_thresholds_toml, "thresholds.toml",
+                                       {"fused_tile_bulk", "fused_table_shared", "fused_tile_shared"}));
+}
+
+Fleet judged(const std::vector<FleetMember>& members, const FleetOptions& options = {}) {
+    return lay_side_by_side(members, standard(), options);
+}
+
+std::string refusal(const std::vector<FleetMember>& members, const FleetOptions& options = {}) {
+    try {
+        judged(members, options);
+    } catch (const InputError& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+// The UUIDs of the GPUs that stand so.
+std::vector<std::string> standing(const Fleet& fleet, GpuStanding standing) {
+    std::vector<std::string> uuids;
+    for (const FleetModel& model : fleet.models) {
+        for (const FleetGpu& gpu : model.gpus) {
+            if (gpu.standing == standing) {
+                uuids.push_back(gpu.uuid);
+            }
+        }
+    }
+    return uuids;
+}
+
+const FleetGpu& gpu_named(const Fleet& fleet, std::size_t gpu) {
+    for (const FleetModel& model : fleet.models) {
+        for (const FleetGpu& one : model.gpus) {
+            if (one.uuid == MadeUpFleet::uuid(gpu)) {
+                return one;
+            }
+        }
+    }
+    throw std::runtime_error("there is no such GPU");
+}
+
+TEST(Fleet, NoiseAloneNamesNoGpu) {
+    for (const std::size_t gpus : {2U, 3U, 8U, 16U, 64U}) {
+        for (const std::size_t further_runs : {0U, 3U}) {
+            for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+                const Fleet fleet =
+                    judged(MadeUpFleet{.gpus = gpus, .further_runs = further_runs, .seed = seed}.members());
+                EXPECT_THAT(standing(fleet, GpuStanding::slower), IsEmpty())
+                    << gpus << " GPUs, " << further_runs << " further runs, seed " << seed;
+                EXPECT_LE(fleet.count(GpuStanding::inconclusive), gpus / 32 + 1);
+            }
+        }
+    }
+}
+
+TEST(Fleet, OneSlowGpuOfManyIsNamedByItsUuidAndHost) {
+    std::vector<FleetMember> members = MadeUpFleet{}.members();
+    slow_down(members[42], 1.03);
+    const Fleet fleet = judged(members);
+    EXPECT_THAT(standing(fleet, GpuStanding::slower), testing::ElementsAre(MadeUpFleet::uuid(42)));
+    EXPECT_EQ(exit_of(fleet, false), Exit::failed);
+    const FleetGpu& first = fleet.models.front().gpus.front();
+    EXPECT_EQ(first.uuid, MadeUpFleet::uuid(42));
+    EXPECT_NEAR(first.time.overall->change, 0.03, 0.012);
+    EXPECT_LT(first.time.overall->interval->low, first.time.overall->change);
+    EXPECT_GT(first.time.overall->interval->high, first.time.overall->change);
+    EXPECT_EQ(first.time.judged, 24U);
+    const std::vector<std::string> sentences = sentences_of(fleet);
+    ASSERT_EQ(sentences.size(), 1U);
+    EXPECT_THAT(sentences.front(),
+                StartsWith(MadeUpFleet::uuid(42) + " on node5 (profile.rank042.json) is slower than the other 63 of "
+                                                   "its model: +"));
+    EXPECT_THAT(sentences.front(), HasSubstr(" over all 24 measurements (99 % interval +"));
+}
+
+TEST(Fleet, ASmallFleetNeedsTheNoiseToBeMeasured) {
+    for (const std::size_t gpus : {2U, 8U}) {
+        std::vector<FleetMember> members = MadeUpFleet{.gpus = gpus}.members();
+        slow_down(members[1], 1.03);
+        EXPECT_THAT(standing(judged(members), GpuStanding::slower), IsEmpty());
+        slow_down(members[1], 1.06);
+        EXPECT_THAT(standing(judged(members), GpuStanding::slower), testing::ElementsAre(MadeUpFleet::uuid(1)));
+        members = MadeUpFleet{.gpus = gpus, .further_runs = 3}.members();
+        slow_down(members[1], 1.03);
+        const Fleet fleet = judged(members);
+        EXPECT_THAT(standing(fleet, GpuStanding::slower), testing::ElementsAre(MadeUpFleet::uuid(1)));
+        EXPECT_TRUE(fleet.models.front().noise_measured);
+    }
+}
+
+TEST(Fleet, SlowInSomeMeasurementsIsSlow) {
+    std::vector<FleetMember> members = MadeUpFleet{}.members();
+    slow_down(members[7], 1.2, [](const Measurement& m) { return m.variant == "fused_3" || m.variant == "fused_4"; });
+    const Fleet fleet = judged(members);
+    EXPECT_THAT(standing(fleet, GpuStanding::slower), testing::ElementsAre(MadeUpFleet::uuid(7)));
+    const FleetGpu& gpu = gpu_named(fleet, 7);
+    EXPECT_EQ(gpu.time.slower, 4U);
+    EXPECT_LT(gpu.time.overall->change, 0.015);
+    EXPECT_NEAR(gpu.time.worst->change, 0.2, 0.05);
+    EXPECT_THAT(sentences_of(fleet).front(), HasSubstr("in 4 of 24 measurements, most in fused_"));
+}
+
+TEST(Fleet, SlowInOneMeasurementOfManyMayBeAnAccident) {
+    std::vector<FleetMember> members = MadeUpFleet{}.members();
+    slow_down(members[7], 1.2,
+              [](const Measurement& m) { return m.variant == "fused_3" && m.state == CacheState::warm; });
+    const Fleet fleet = judged(members);
+    EXPECT_EQ(gpu_named(fleet, 7).standing, GpuStanding::inconclusive);
+    EXPECT_EQ(exit_of(fleet, false), Exit::inconclusive);
+    EXPECT_EQ(exit_of(fleet, true), Exit::failed);
+    EXPECT_THAT(sentences_of(fleet),
+                testing::ElementsAre(HasSubstr("node0 (profile.rank007.json): inconclusive: it was slower in 1 of 24 "
+                                               "measurements, which may be an accident: measure it once more.")));
+}
+
+TEST(Fleet, AFewSlowGpusDoNotHideOneAnother) {
+    std::vector<FleetMember> members = MadeUpFleet{}.members();
+    for (const std::size_t gpu : {8U, 9U, 10U, 11U, 12U, 13U, 14U, 15U}) {  // a whole host
+        slow_down(members[gpu], 1.04);
+    }
+    EXPECT_EQ(judged(members).count(GpuStanding::slower), 8U);
+}
+
+TEST(Fleet, AFastGpuIsNoneOfTheSlow) {
+    std::vector<FleetMember> members = MadeUpFleet{}.members();
+    slow_down(members[5], 0.9);
+    const Fleet fleet = judged(members);
+    EXPECT_EQ(exit_of(fleet, true), Exit::passed);
+    EXPECT_EQ(fleet.models.front().gpus.back().uuid, MadeUpFleet::uuid(5));
+}
+
+TEST(Fleet, EachModelIsLaidSideBySideForItself) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 32}.members();
+    for (std::size_t gpu = 16; gpu < 32; ++gpu) {
+        members[gpu].profile.environment.device.description = "NVIDIA H100";
+        slow_down(members[gpu], 1.4);
+    }
+    EXPECT_EQ(exit_of(judged(members), true), Exit::passed);
+    slow_down(members[20], 1.05);
+    const Fleet fleet = judged(members);
+    EXPECT_THAT(standing(fleet, GpuStanding::slower), testing::ElementsAre(MadeUpFleet::uuid(20)));
+    ASSERT_EQ(fleet.models.size(), 2U);
+    EXPECT_EQ(fleet.models[0].device, "NVIDIA H100");  // the worst first
+    EXPECT_EQ(fleet.models[0].gpus.size(), 16U);
+    EXPECT_EQ(fleet.models[0].hosts, 2U);
+}
+
+TEST(Fleet, TheOnlyOneOfItsModelIsHeldAgainstNothing) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 4}.members();
+    members[3].profile.environment.device.description = "NVIDIA H100";
+    const Fleet fleet = judged(members);
+    EXPECT_THAT(standing(fleet, GpuStanding::inconclusive), testing::ElementsAre(MadeUpFleet::uuid(3)));
+    EXPECT_EQ(exit_of(fleet, false), Exit::inconclusive);
+}
+
+TEST(Fleet, ACountThatDiffersIsNamed) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 16}.members();
+    *members[3].profile.measurements[4].counters.at("global_load_sectors").value += 1;
+    const Fleet fleet = judged(members);
+    EXPECT_THAT(standing(fleet, GpuStanding::differs), testing::ElementsAre(MadeUpFleet::uuid(3)));
+    EXPECT_EQ(exit_of(fleet, false), Exit::failed);
+    EXPECT_THAT(
+        sentences_of(fleet),
+        testing::ElementsAre(
+            MadeUpFleet::uuid(3) +
+            " on node0 (profile.rank003.json): global_load_sectors of "
+            "fused_2/2x3x4x64/bf16/cold/threads:64 is 97, and 96 on 15 of 16 GPUs (no difference is allowed)."));
+}
+
+TEST(Fleet, ACountWithAThresholdMayDifferWithinIt) {
+    for (const auto& [factor, count] : {std::pair{1.019, 0U}, std::pair{1.021, 1U}, std::pair{0.979, 1U}}) {
+        std::vector<FleetMember> members = MadeUpFleet{.gpus = 8}.members();
+        for (FleetMember& member : members) {
+            for (Measurement& m : member.profile.measurements) {
+                m.counters["l2_read_sectors"] = counted(1e6);
+            }
+        }
+        *members[3].profile.measurements[0].counters.at("l2_read_sectors").value *= factor;
+        EXPECT_EQ(judged(members).count(GpuStanding::differs), count) << factor;
+    }
+}
+
+TEST(Fleet, OfTwoThatDifferOneIsNamedAndTheOthersCountIsSaid) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 2}.members();
+    *members[0].profile.measurements[0].counters.at("launches").value = 2;
+    EXPECT_THAT(sentences_of(judged(members)), testing::ElementsAre(HasSubstr("is 2, and 1 on 1 of 2 GPUs")));
+}
+
+TEST(Fleet, WhatIsNotComparedIsShownAlone) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 8}.members();
+    for (FleetMember& member : members) {
+        for (Measurement& m : member.profile.measurements) {
+            m.counters["sm_clock_mhz"] = counted(&member == &members[2] ? 1200 : 1980);
+            m.counters["sm__x.sum.per_second"] = counted(&member == &members[2] ? 1 : 2);
+        }
+    }
+    const Fleet fleet = judged(members);
+    EXPECT_EQ(exit_of(fleet, true), Exit::passed);
+    EXPECT_THAT(to_text(spreads_table(fleet, false), false), HasSubstr("sm_clock_mhz"));
+    EXPECT_THAT(to_text(spreads_table(fleet, false), false), HasSubstr("sm__x.sum.per_second"));
+}
+
+TEST(Fleet, WhereAllWasThrottledNothingIsJudged) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 8}.members();
+    for (FleetMember& member : members) {
+        for (Measurement& m : member.profile.measurements) {
+            for (std::size_t i = 0; i < m.seconds.size(); ++i) {
+                m.throttled.push_back({i, m.seconds[i], 1e-3, {"heat"}});
+            }
+            m.seconds.clear();
+            m.no_time_reason = "all 20 samples were taken while the GPU was throttled (heat)";
+        }
+    }
+    EXPECT_EQ(exit_of(judged(members, {.metrics = {"real_time"}, .variants = {}}), false), Exit::inconclusive);
+    const Fleet fleet = judged(members);
+    EXPECT_EQ(fleet.count(GpuStanding::inconclusive), 8U);
+    EXPECT_EQ(exit_of(fleet, false), Exit::inconclusive);
+    EXPECT_EQ(exit_of(fleet, true), Exit::failed);
+    EXPECT_EQ(fleet.models[0].gpus[0].throttled, fleet.models[0].gpus[0].samples);
+    EXPECT_THAT(sentences_of(fleet),
+                testing::ElementsAre(HasSubstr("and 5 more: inconclusive: none of its times can be judged: all 20 "
+                                               "samples were taken while the GPU was throttled (heat).")));
+}
+
+TEST(Fleet, AThrottledGpuAmongOthersIsInconclusive) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 8}.members();
+    for (Measurement& m : members[6].profile.measurements) {
+        m.seconds.resize(11);  // one fewer than it takes
+    }
+    const Fleet fleet = judged(members);
+    EXPECT_THAT(standing(fleet, GpuStanding::inconclusive), testing::ElementsAre(MadeUpFleet::uuid(6)));
+    EXPECT_THAT(sentences_of(fleet), testing::ElementsAre(HasSubstr("11 samples of its time are too few")));
+}
+
+TEST(Fleet, AnInterruptedRunIsInconclusive) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 8}.members();
+    members[6].profile.measurements.resize(20);
+    members[6].profile.environment.complete = false;
+    const Fleet fleet = judged(members);
+    EXPECT_THAT(sentences_of(fleet),
+                testing::ElementsAre(HasSubstr("4 of the measurements that most others hold are not in its profile, "
+                                               "which was interrupted.")));
+    EXPECT_EQ(exit_of(fleet, false), Exit::inconclusive);
+}
+
+TEST(Fleet, ACounterThatTheCalibrationReadWrongIsNotBelieved) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 8}.members();
+    for (Measurement& m : members[6].profile.measurements) {
+        m.counters["global_load_sectors"] = counted(1);
+    }
+    members[6].profile.environment.calibration.failure.clear();
+    members[6].profile.environment.calibration.rows = {
+        {.what = "a read", .counter = "global_load_sectors", .expected = 100, .allowed = 0, .read = 1, .reason = {}}};
+    const Fleet fleet = judged(members);
+    EXPECT_THAT(sentences_of(fleet),
+                testing::ElementsAre(HasSubstr("24 of the counts that most others have are unknown of it, as its "
+                                               "calibration read global_load_sectors wrong.")));
+}
+
+TEST(Fleet, AWrongResultIsWorstOfAll) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 16}.members();
+    slow_down(members[2], 1.1);
+    members[5].profile.measurements[3].verification.correct = false;
+    const Fleet fleet = judged(members);
+    EXPECT_EQ(fleet.models[0].gpus[0].uuid, MadeUpFleet::uuid(5));
+    EXPECT_EQ(fleet.models[0].gpus[0].standing, GpuStanding::wrong);
+    EXPECT_EQ(fleet.models[0].gpus[1].uuid, MadeUpFleet::uuid(2));
+    EXPECT_EQ(exit_of(fleet, false), Exit::wrong_result);
+    EXPECT_THAT(sentences_of(fleet).front(), HasSubstr("(profile.rank005.json): fused_1/2x3x4x64/bf16/warm"));
+}
+
+TEST(Fleet, OtherProblemsOfTheSameNameAreOtherMeasurements) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 8}.members();
+    for (Measurement& m : members[6].profile.measurements) {
+        m.problem.eps = 0.5F;
+        m.counters["global_load_sectors"] = counted(1);
+    }
+    const Fleet fleet = judged(members);
+    EXPECT_EQ(gpu_named(fleet, 6).standing, GpuStanding::inconclusive);
+    EXPECT_EQ(gpu_named(fleet, 6).lacking_measurements, 24U);
+    EXPECT_EQ(fleet.count(GpuStanding::ordinary), 7U);
+}
+
+TEST(Fleet, TwoFilesOfOneGpuAreRefused) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 3}.members();
+    members[2].profile.environment.device.facts = members[0].profile.environment.device.facts;
+    EXPECT_THAT(refusal(members), HasSubstr("/fleet/profile.rank000.json ("));
+    EXPECT_THAT(refusal(members), HasSubstr("and /fleet/profile.rank002.json ("));
+    EXPECT_THAT(refusal(members), HasSubstr("are of the same GPU, " + MadeUpFleet::uuid(0) +
+                                            ": a fleet holds each GPU once, so leave one in the folder."));
+}
+
+TEST(Fleet, EmulatedDevicesAreNamedByHostAndFile) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 3}.members();
+    for (FleetMember& member : members) {
+        DeviceInfo& device = member.profile.environment.device;
+        device.backend = Backend::emulated;
+        device.description = "emulated";
+        device.has_clock = false;
+        device.facts.clear();
+        for (Measurement& m : member.profile.measurements) {
+            m.seconds.clear();
+        }
+    }
+    EXPECT_EQ(exit_of(judged(members), true), Exit::passed);
+    *members[1].profile.measurements[0].counters.at("launches").value = 2;
+    EXPECT_THAT(sentences_of(judged(members)), testing::ElementsAre(StartsWith("profile.rank001.json (node0): ")));
+    members[1].profile.environment.device.l2_bytes *= 2;
+    EXPECT_EQ(judged(members).models.size(), 2U);
+}
+
+TEST(Fleet, OneMemberIsNoFleet) {
+    EXPECT_EQ(refusal(MadeUpFleet{.gpus = 1}.members()),
+              "/fleet/profile.rank000.json is the only profile there: a fleet is two GPUs or more.");
+}
+
+TEST(Fleet, MetricsAndVariantsAreChosen) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 16}.members();
+    slow_down(members[2], 1.1, [](const Measurement& m) { return m.variant != "copy"; });
+    *members[3].profile.measurements[4].counters.at("launches").value = 2;
+    EXPECT_THAT(standing(judged(members, {.metrics = {"launches"}, .variants = {}}), GpuStanding::slower), IsEmpty());
+    EXPECT_THAT(standing(judged(members, {.metrics = {"real_*"}, .variants = {}}), GpuStanding::differs), IsEmpty());
+    EXPECT_EQ(exit_of(judged(members, {.metrics = {}, .variants = {"copy"}}), true), Exit::passed);
+    EXPECT_THAT(refusal(members, {.metrics = {}, .variants = {"nobody"}}), HasSubstr("hold nothing of the chosen"));
+    EXPECT_THAT(refusal(members, {.metrics = {"nothing"}, .variants = {}}), HasSubstr("hold nothing of the chosen"));
+}
+
+TEST(Fleet, WhatElseDiffersIsNoted) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 8}.members();
+    for (const std::size_t gpu : {1U, 2U, 3U, 4U, 5U}) {
+        members[gpu].profile.environment.device.facts[1].second = gpu == 1 ? "570.1" : "560.2";
+    }
+    EXPECT_THAT(judged(members).models.front().notes,
+                testing::ElementsAre(
+                    "driver: 560.2 on 4 of 8, 570.1 on profile.rank001.json, 580.159.04 on profile.rank000.json, "
+                    "profile.rank006.json and profile.rank007.json."));
+}
+
+TEST(Fleet, TheTablesHoldWhatWasFound) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 20}.members();
+    slow_down(members[7], 1.05);
+    const Fleet fleet = judged(members);
+    const std::string few = to_text(gpus_table(fleet, false), false);
+    EXPECT_THAT(few, StartsWith("NVIDIA H200: 20 GPUs on 3 hosts, 24 measurements timed\nGPU "));
+    EXPECT_THAT(few, HasSubstr("\nGPU-00000007  node0  profile.rank007.json  slower  "));
+    EXPECT_THAT(few, HasSubstr("\n10 more are as the rest, -"));
+    EXPECT_EQ(gpus_table(fleet, true).sections.front().rows.size(), 20U);
+    EXPECT_EQ(gpus_rows(fleet).sections.front().rows.size(), 20U);
+    EXPECT_EQ(gpus_rows(fleet).sections.front().rows.front().size(), gpus_rows(fleet).columns.size());
+    EXPECT_THAT(to_text(spreads_table(fleet, false), false), HasSubstr("\nreal_time    20  "));
+    EXPECT_EQ(spreads_table(fleet, true).sections.front().rows.size(), fleet.models.front().spreads.size());
+    const auto json = nlohmann::json::parse(to_json(fleet));
+    const auto& model = json["models"][0];
+    EXPECT_EQ(model["gpus"].size(), 20U);
+    EXPECT_EQ(model["gpus"][0]["uuid"], MadeUpFleet::uuid(7));
+    EXPECT_EQ(model["gpus"][0]["standing"], "slower");
+    EXPECT_EQ(model["gpus"][1]["overall"]["low"], nullptr);
+    EXPECT_EQ(model["spreads"][0]["metric"], "real_time");
+    EXPECT_EQ(model["spreads"][0]["gpus"], 20U);
+}
+
+TEST(Fleet, ASpreadIsOfTheGpusMedians) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 3, .noise = {0, 0, 0, 0}}.members();
+    slow_down(members[1], 1.01);
+    slow_down(members[2], 1.04);
+    const Spread spread = judged(members).models.front().spreads.front();
+    EXPECT_EQ(spread.metric, "real_time");
+    EXPECT_EQ(spread.gpus, 3U);
+    EXPECT_NEAR(spread.greatest / spread.least, 1.04, 1e-9);
+    EXPECT_NEAR(spread.median / spread.least, 1.01, 1e-9);
+    EXPECT_NEAR(spread.range(), 0.04 / 1.01, 1e-9);
+    EXPECT_NEAR(*spread.spread, 0.01 / 1.01, 1e-9);
+}
+
+class FleetFolder : public Program {
+  protected:
+    void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
+    void write(const std::string& name, const Profile& profile) const { write(name, to_json(profile)); }
+
+    std::string refused() const {
+        try {
+            read_fleet(folder_);
+        } catch (const InputError& error) {
+            return error.what();
+        }
+        return "no error";
+    }
+};
+
+TEST_F(FleetFolder, IsReadAsItWasWritten) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 20}.members();
+    slow_down(members[7], 1.05);
+    for (const FleetMember& member : members) {
+        write(member.path.filename().string(), member.profile);
+    }
+    write("log.txt", "not a profile");
+    write(".profile.json", "not a profile");
+    fs::create_directory(folder_ / "old.json");
+    const std::vector<FleetMember> read = read_fleet(folder_);
+    ASSERT_EQ(read.size(), 20U);
+    EXPECT_EQ(read[7].path, folder_ / "profile.rank007.json");
+    EXPECT_EQ(to_text(gpus_table(judged(read), true), false), to_text(gpus_table(judged(members), true), false));
+}
+
+TEST_F(FleetFolder, WhatIsNoFleetIsASentence) {
+    EXPECT_EQ(refused(), folder_.string() + " holds no *.json: a fleet is a folder of profiles, one a GPU.");
+    for (const FleetMember& member : MadeUpFleet{.gpus = 10}.members()) {
+        write(member.path.filename().string(), member.profile);
+    }
+    EXPECT_EQ(refused(), "no error");
+    write("profile.rank008.json", "[]");
+    write("profile.rank003.json", "{");  // the first by name is the one that is said
+    EXPECT_THAT(refused(), StartsWith("The profile " + (folder_ / "profile.rank003.json").string() + " is not JSON"));
+    EXPECT_THROW(read_fleet(folder_ / "nowhere"), InputError);
+    EXPECT_THROW(read_fleet(folder_ / "profile.rank003.json"), InputError);
+}
+
+}  // namespace
+}  // namespace qkprof
