@@ -15,27 +15,31 @@ bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80U; }
 
 class Checker {
   public:
-    Checker(std::string_view text, std::string_view source) : text_(text), source_(source) {}
-
-    void check() {
+    Checker(std::string_view text, std::string_view source) : text_(text), source_(source) {
         constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
         text_.remove_prefix(text_.starts_with(byte_order_mark) ? byte_order_mark.size() : 0);
+    }
+
+    void check() {
         while (at_ < text_.size()) {
-            if (text_[at_] == '#') {
-                at_ = std::min(text_.find('\n', at_), text_.size());
-            } else if ((text_[at_] == '"' || text_[at_] == '\'') && begins_a_value()) {
-                pass_quoted(text_[at_]);
-            } else if (is_ascii(text_[at_])) {
+            const char c = text_[at_];
+            if (c == '#') {
+                pass_until(std::min(text_.find('\n', at_), text_.size()));
+            } else if ((c == '"' || c == '\'') && begins_a_value()) {
+                pass_quoted(c);
+            } else if (is_ascii(c)) {
+                doubtful_ = c == '"' || c == '\'' ? std::min(doubtful_, at_) : doubtful_;
                 ++at_;
             } else {
-                throw error("must stand in quotes with a blank before them");
+                check_doubt();
+                throw error(at_, fmt::format("'{}' must stand in quotes", word()));
             }
         }
     }
 
   private:
-    // Whether only brackets stand between this place and white space, a comma or the start: elsewhere the parser takes
-    // quotes for a part of what it began to read as a number or a word.
+    // Whether only brackets stand between this place and white space, a comma or the start: elsewhere the parser may
+    // take quotes for a part of what it began to read as a number or a word.
     bool begins_a_value() const {
         const std::size_t before = text_.substr(0, at_).find_last_not_of("[{");
         return before == std::string_view::npos ||
@@ -58,33 +62,53 @@ class Checker {
                 ++at_;
                 return;
             } else {
-                ++at_;
+                pass_until(at_ + 1);
             }
         }
     }
     void pass_escape(bool lines) {
         ++at_;
         if (!lines) {
-            ++at_;
+            pass_until(at_ + (at_ < text_.size() && text_[at_] != '\n' ? 1 : 0));
             return;
         }
         const std::size_t escaped = at_;
         at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size());
         if (at_ < text_.size() && !is_ascii(text_[at_])) {
-            throw error("stands behind a backslash: write the lines as one");
+            throw error(at_, fmt::format("'{}' stands behind a backslash: write the lines as one", word()));
         }
         at_ += at_ == escaped ? 1 : 0;
     }
-    InputError error(const char* why) const {
-        const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
-        const auto* const end = std::find_if(text_.begin() + static_cast<std::ptrdiff_t>(at_), text_.end(), is_ascii);
-        const std::string_view word = text_.substr(at_, static_cast<std::size_t>(end - text_.begin()) - at_);
-        return InputError(fmt::format("{}, line {}: '{}' {}.", source_, line, printable(word, longest_quote), why));
+    // What stands in quotes or in a comment.
+    void pass_until(std::size_t end) {
+        for (; at_ < end; ++at_) {
+            if (!is_ascii(text_[at_])) {
+                check_doubt();
+            }
+        }
+    }
+    // Where quotes before this place may be none, nobody knows whether it stands in quotes.
+    void check_doubt() const {
+        if (doubtful_ < at_) {
+            throw error(doubtful_, fmt::format("these quotes need a blank before them, as '{}' follows", word()));
+        }
+    }
+
+    std::string word() const {
+        const auto* const begin = text_.begin() + static_cast<std::ptrdiff_t>(at_);
+        const auto* const end = std::find_if(begin, text_.end(), is_ascii);
+        return printable(std::string_view(begin, static_cast<std::size_t>(end - begin)), longest_quote);
+    }
+    InputError error(std::size_t place, const std::string& why) const {
+        const std::string_view before = text_.substr(0, place);
+        return InputError(
+            fmt::format("{}, line {}: {}.", source_, 1 + std::count(before.begin(), before.end(), '\n'), why));
     }
 
     std::string_view text_;
     std::string_view source_;
     std::size_t at_ = 0;
+    std::size_t doubtful_ = std::string_view::npos;  // the first quotes that may be a part of something else
 };
 
 }  // namespace

@@ -6,9 +6,9 @@
 
 namespace qkprof {
 
-// Throws InputError, naming `source` and the line, where such a character stands neither in a comment nor in quotes
-// that follow white space, a comma or brackets; or is the first behind a backslash in """, or behind a backslash and
-// white space there.
+// Throws InputError, naming `source` and the line, where such a character stands neither in a comment nor in quotes; is
+// the first behind a backslash in """, or behind a backslash and white space there; or follows quotes that follow
+// something else than white space, a comma or brackets, as in a="b", for which the parser has several meanings.
 void check_toml_text(std::string_view text, std::string_view source);
 
 }  // namespace qkprof
