@@ -266,10 +266,14 @@ class ModelJudge {
         std::vector<RunTimes::Deviation> found;
         for (std::size_t i = 0; i < row.of.size(); ++i) {
             const Measurement* m = row.of[i];
-            if (m == nullptr || (!m->seconds.empty() && m->timer != timer)) {
+            if (m == nullptr) {
                 continue;
             }
-            one.of[i] = times[i].of(*m);
+            if (m->seconds.empty() || m->timer == timer) {
+                one.of[i] = times[i].of(*m);
+            } else {
+                one.of[i].unknown = fmt::format("its timer is {}, and that of most others {}", m->timer, timer);
+            }
             if (model_.gpus[i].reason.empty()) {
                 model_.gpus[i].reason = one.of[i].unknown;  // in case that nothing of it can be judged
             }

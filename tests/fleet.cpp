@@ -121,7 +121,7 @@ TEST(Fleet, SlowInSomeMeasurementsIsSlow) {
 }
 
 TEST(Fleet, SlowInOneMeasurementOfManyMayBeAnAccident) {
-    std::vector<FleetMember> members = MadeUpFleet{}.members();
+    std::vector<FleetMember> members = MadeUpFleet{.variants = 6}.members();
     slow_down(members[7], 1.2,
               [](const Measurement& m) { return m.variant == "fused_3" && m.state == CacheState::warm; });
     const Fleet fleet = judged(members);
@@ -129,8 +129,35 @@ TEST(Fleet, SlowInOneMeasurementOfManyMayBeAnAccident) {
     EXPECT_EQ(exit_of(fleet, false), Exit::inconclusive);
     EXPECT_EQ(exit_of(fleet, true), Exit::failed);
     EXPECT_THAT(sentences_of(fleet),
-                testing::ElementsAre(HasSubstr("node0 (profile.rank007.json): inconclusive: it was slower in 1 of 24 "
+                testing::ElementsAre(HasSubstr("node0 (profile.rank007.json): inconclusive: it was slower in 1 of 12 "
                                                "measurements, which may be an accident: measure it once more.")));
+}
+
+TEST(Fleet, SlowInAFewOfHundredsMayBeAnAccident) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 16, .variants = 40}.members();
+    const auto slow_in = [&](int measurements) {
+        int left = measurements;
+        slow_down(members[7], 1.2, [&](const Measurement& m) { return m.state == CacheState::warm && left-- > 0; });
+        return gpu_named(judged(members), 7).standing;
+    };
+    EXPECT_EQ(slow_in(4), GpuStanding::inconclusive);  // of 80
+    EXPECT_EQ(slow_in(5), GpuStanding::slower);
+}
+
+TEST(Fleet, SlowInOneOfFewMeasurementsIsSlow) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 16, .variants = 2}.members();
+    slow_down(members[7], 1.2, [](const Measurement& m) { return m.variant == "copy" && m.state == CacheState::warm; });
+    EXPECT_EQ(gpu_named(judged(members), 7).standing, GpuStanding::slower);
+}
+
+TEST(Fleet, WhereTheGpusDifferByNatureThatIsNotSlow) {
+    for (std::uint32_t seed = 1; seed <= 5; ++seed) {
+        std::vector<FleetMember> members =
+            MadeUpFleet{.gpus = 32, .further_runs = 3, .noise = {.gpus = 0.02}, .seed = seed}.members();
+        EXPECT_THAT(standing(judged(members), GpuStanding::slower), IsEmpty());
+        slow_down(members[9], 1.2);
+        EXPECT_THAT(standing(judged(members), GpuStanding::slower), testing::ElementsAre(MadeUpFleet::uuid(9)));
+    }
 }
 
 TEST(Fleet, AFewSlowGpusDoNotHideOneAnother) {
@@ -206,6 +233,14 @@ TEST(Fleet, OfTwoThatDifferOneIsNamedAndTheOthersCountIsSaid) {
     EXPECT_THAT(sentences_of(judged(members)), testing::ElementsAre(HasSubstr("is 2, and 1 on 1 of 2 GPUs")));
 }
 
+TEST(Fleet, WhatMostHaveIsTheUsualCount) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 5}.members();
+    for (std::size_t gpu = 2; gpu < 5; ++gpu) {
+        *members[gpu].profile.measurements[0].counters.at("launches").value = static_cast<double>(gpu);
+    }
+    EXPECT_EQ(judged(members).count(GpuStanding::differs), 3U);
+}
+
 TEST(Fleet, WhatIsNotComparedIsShownAlone) {
     std::vector<FleetMember> members = MadeUpFleet{.gpus = 8}.members();
     for (FleetMember& member : members) {
@@ -218,6 +253,7 @@ TEST(Fleet, WhatIsNotComparedIsShownAlone) {
     EXPECT_EQ(exit_of(fleet, true), Exit::passed);
     EXPECT_THAT(to_text(spreads_table(fleet, false), false), HasSubstr("sm_clock_mhz"));
     EXPECT_THAT(to_text(spreads_table(fleet, false), false), HasSubstr("sm__x.sum.per_second"));
+    EXPECT_EQ(exit_of(judged(members, {.metrics = {"sm_clock_mhz"}, .variants = {}}), false), Exit::inconclusive);
 }
 
 TEST(Fleet, WhereAllWasThrottledNothingIsJudged) {
@@ -250,6 +286,17 @@ TEST(Fleet, AThrottledGpuAmongOthersIsInconclusive) {
     const Fleet fleet = judged(members);
     EXPECT_THAT(standing(fleet, GpuStanding::inconclusive), testing::ElementsAre(MadeUpFleet::uuid(6)));
     EXPECT_THAT(sentences_of(fleet), testing::ElementsAre(HasSubstr("11 samples of its time are too few")));
+}
+
+TEST(Fleet, TimesOfAnotherTimerAreNotJudged) {
+    std::vector<FleetMember> members = MadeUpFleet{.gpus = 8}.members();
+    slow_down(members[6], 1.3);
+    for (Measurement& m : members[6].profile.measurements) {
+        m.timer = "cupti";
+    }
+    EXPECT_THAT(sentences_of(judged(members)),
+                testing::ElementsAre(HasSubstr("none of its times can be judged: its timer is cupti, and that of most "
+                                               "others events.")));
 }
 
 TEST(Fleet, AnInterruptedRunIsInconclusive) {

@@ -161,6 +161,7 @@ TEST(Rank, NeverSharesAGpuSilently) {
     EXPECT_THAT(refusal(1, 1, nullptr), HasSubstr("1 GPU is to be seen here: "));
     EXPECT_THAT(refusal(2, 2, "4,5"), HasSubstr("(CUDA_VISIBLE_DEVICES is 4,5)"));
     EXPECT_THAT(refusal(2, 1, "4,5"), HasSubstr("1 GPU is"));  // one of the two is not there
+    EXPECT_THAT(refusal(0, 0, "9"), HasSubstr("0 GPUs are to be seen here (CUDA_VISIBLE_DEVICES is 9)"));
 }
 
 // Called so by nobody else.
