@@ -25,55 +25,6 @@ Style style_of(Decision decision) {
     return decision == Decision::supported ? Style::good : decision == Decision::refuted ? Style::bad : Style::plain;
 }
 
-// Bytes that continue a character of UTF-8 take no room.
-bool takes_room(char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }
-
-std::size_t room_of(const std::string& text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), takes_room));
-}
-
-// The first characters of `text`, taken from it.
-std::string take_front(std::string& text, std::size_t characters) {
-    std::size_t end = 0;
-    for (; end < text.size() && (characters > 0 || !takes_room(text[end])); ++end) {
-        characters -= takes_room(text[end]) ? 1 : 0;
-    }
-    std::string front = text.substr(0, end);
-    text.erase(0, end);
-    return front;
-}
-
-// The text in lines of at most `width` characters, broken at blanks, and within a word that is longer than a line; all
-// but the first indented. Without a width one line.
-std::vector<std::string> lines_of(const std::string& text, std::size_t width, std::size_t indent) {
-    std::vector<std::string> lines(1);
-    std::size_t column = 0;
-    const auto next_line = [&] {
-        lines.emplace_back(indent, ' ');
-        column = indent;
-    };
-    bool first_of_line = true;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find(' ', at), text.size());
-        std::string word = text.substr(at, end - at);
-        at = end + 1;
-        if (!first_of_line && width > 0 && column + 1 + room_of(word) > width) {
-            next_line();
-        } else if (!first_of_line) {
-            lines.back() += ' ';
-            ++column;
-        }
-        while (width > indent && column + room_of(word) > width) {
-            lines.back() += take_front(word, width - column);
-            next_line();
-        }
-        lines.back() += word;
-        column += room_of(word);
-        first_of_line = false;
-    }
-    return lines;
-}
-
 std::string wrapped(const std::string& text, std::size_t width) {
     constexpr std::size_t indent = 4;
     return fmt::format("{}", fmt::join(lines_of(text, width, indent), "\n"));
@@ -145,10 +96,10 @@ class EvidenceTable {
         std::size_t others = 0;
         const std::size_t last = table_.columns.size() - 1;
         for (std::size_t i = 0; i < last; ++i) {
-            std::size_t widest = room_of(table_.columns[i].title);
+            std::size_t widest = width_of(table_.columns[i].title);
             for (const Section& section : table_.sections) {
                 for (const std::vector<Cell>& row : section.rows) {
-                    widest = std::max(widest, room_of(row[i].text));
+                    widest = std::max(widest, width_of(row[i].text));
                 }
             }
             others += widest + 2;  // blanks between the columns

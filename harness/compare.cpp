@@ -177,6 +177,13 @@ class Comparer {
                                                   : fmt::format("NEW holds it {} alone", name_of(other.state));
     }
 
+    // The first contradiction, which names the measurement, as the cell does: the same of many is one reason.
+    static std::string without_name(const Measurement& m) {
+        const std::string& sentence = m.contradictions.front();
+        const std::string name = m.name() + " ";
+        return sentence.starts_with(name) ? "it " + sentence.substr(name.size()) : sentence;
+    }
+
     void compare_results(const Measurement& base, const Measurement& now) {
         if (is_chosen(options_.metrics, "result") && (!now.right() || !base.right())) {
             add(difference(base, &now, "result"), now.right() ? Standing::better : Standing::worse,
@@ -191,7 +198,7 @@ class Comparer {
                 now.contradictions.size() > before   ? Standing::worse
                 : now.contradictions.size() < before ? Standing::better
                                                      : Standing::same,
-                now.contradictions.empty() ? base.contradictions.front() : now.contradictions.front());
+                without_name(now.contradictions.empty() ? base : now));
         }
     }
 
@@ -214,6 +221,13 @@ class Comparer {
         }
         d.base_value = a.value;
         d.now_value = b.value;
+        const Counter reference = d.allowance.relative_to.empty() ? a : value_of(base, d.allowance.relative_to);
+        if (d.allowance.relative > 0 && !reference.value) {
+            return add(std::move(d), Standing::not_comparable,
+                       fmt::format("what is allowed is relative to {}, which is unknown in BASE: {}",
+                                   d.allowance.relative_to, reference.reason));
+        }
+        d.allowed = std::max(d.allowance.absolute, d.allowance.relative * std::abs(reference.value.value_or(0)));
         const auto misread_in = [&](const Side& side) {
             const auto found = side.misread.find(metric);
             return found == side.misread.end() ? std::string() : found->second;
@@ -233,15 +247,21 @@ class Comparer {
         if (*a.value != 0) {
             d.change = *b.value / *a.value - 1;
         }
-        const double allowed = std::max(d.allowance.absolute, d.allowance.relative * std::abs(*a.value));
         const double more = (*b.value - *a.value) * (metric == "achieved_occupancy" ? -1 : 1);
-        add(std::move(d), more > allowed ? Standing::worse : more < -allowed ? Standing::better : Standing::same, "");
+        add(std::move(d),
+            more > d.allowed    ? Standing::worse
+            : more < -d.allowed ? Standing::better
+                                : Standing::same,
+            "");
     }
 
     static Counter value_of(const Measurement& m, const std::string& metric) {
-        return metric == "error_norm"
-                   ? Counter{.value = m.verification.error_norm, .source = Source::counted, .reason = {}}
-                   : counter_of(m, metric);
+        const auto known = [](double value) {
+            return Counter{.value = value, .source = Source::counted, .reason = {}};
+        };
+        return metric == "error_norm"              ? known(m.verification.error_norm)
+               : metric == compulsory_bytes_metric ? known(static_cast<double>(m.problem.compulsory_bytes()))
+                                                   : counter_of(m, metric);
     }
 
     void compare_time(const Measurement& base, const Measurement& now, const std::string& metric) {
@@ -371,13 +391,6 @@ class Comparer {
     Comparison result_;
 };
 
-std::string value_text(const std::string& metric, double value) {
-    return metric == "real_time"        ? fmt::format("{:.4g} us", value * 1e6)
-           : metric == "copy_fraction"  ? fmt::format("{:.1f} %", value * 100)
-           : value == std::floor(value) ? fmt::format("{:.0f}", value)
-                                        : fmt::format("{:.4g}", value);
-}
-
 }  // namespace
 
 std::size_t Comparison::count(Standing standing) const {
@@ -388,37 +401,6 @@ std::size_t Comparison::count(Standing standing) const {
 Comparison compare(const Profile& base, const Profile& now, const Thresholds& thresholds,
                    const ComparisonOptions& options) {
     return Comparer(base, now, thresholds, options).compare();
-}
-
-std::string sentence_of(const Difference& d) {
-    std::string text = fmt::format("{}: {}", d.base->name(), d.metric);
-    if (d.base_value && d.now_value) {
-        text += fmt::format(" {} -> {}", value_text(d.metric, *d.base_value), value_text(d.metric, *d.now_value));
-        std::string details;
-        if (d.change && *d.change != 0) {
-            details = fmt::format("{:+.3g} %", *d.change * 100);
-        }
-        if (d.interval) {
-            details +=
-                fmt::format(", 99 % interval {:+.2g} to {:+.2g} %", d.interval->low * 100, d.interval->high * 100);
-        }
-        if (d.noise) {
-            details += fmt::format(", {:.2g} % allowed", std::max(d.allowance.relative, *d.noise) * 100);
-        } else if (d.standing == Standing::worse || d.standing == Standing::better) {
-            details +=
-                d.allowance.exact()
-                    ? std::string(details.empty() ? "none allowed" : ", none allowed")
-                    : fmt::format("{}{:.3g} allowed", details.empty() ? "" : ", ",
-                                  std::max(d.allowance.absolute, d.allowance.relative * std::abs(*d.base_value)));
-        }
-        if (!details.empty()) {
-            text += fmt::format(" ({})", details);
-        }
-    }
-    const bool says_itself = d.standing == Standing::worse && !d.reason.empty() && !d.base_value;
-    text += says_itself ? "" : fmt::format(": {}", name_of(d.standing));
-    return d.reason.empty() ? text + "."
-                            : fmt::format("{}: {}.", text, d.reason.substr(0, d.reason.find_last_not_of('.') + 1));
 }
 
 Exit exit_of(const Comparison& comparison, bool strict) {

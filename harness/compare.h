@@ -43,6 +43,7 @@ struct Difference {
     std::optional<double> change;      // NEW over BASE - 1; none where BASE is 0
     std::optional<Interval> interval;  // of the change of a time: 99 %
     Allowance allowance;
+    double allowed = 0;           // of a count: by how much NEW may differ, in the metric's unit
     std::optional<double> noise;  // of a time: relative, between this BASE and this NEW
     bool noise_measured = false;  // by an A/A measurement; otherwise it is the allowance's
     // Of a time: slow-downs from this on are found surely (of 1,000 at most one is not).
@@ -69,9 +70,6 @@ struct ComparisonOptions {
 // either holds.
 Comparison compare(const Profile& base, const Profile& now, const Thresholds& thresholds,
                    const ComparisonOptions& options);
-
-// A sentence with the numbers: "fused/1x64x16x128/f32/warm: global_load_sectors 4096 -> 4160 (+1.6 %, none allowed)."
-std::string sentence_of(const Difference& difference);
 
 // wrong_result where NEW holds a wrong one; failed where a cell is worse or, if `strict`, missing, inconclusive or not
 // comparable; inconclusive where, without `strict`, one is one of those; else passed.

@@ -23,25 +23,26 @@ void add_groups(std::vector<Together>& groups, const Runs& runs) {
     }
 }
 
-// Of the mean over runs of the logarithm of NEW's time over BASE's, 99 %.
+// Of the logarithm of NEW's time over BASE's, 99 %.
 Interval interval_of_log_ratio(const Runs& base, const Runs& now, Timed timed) {
     constexpr std::size_t resamples = 4000;  // 20 beyond either end
     std::vector<Together> groups;
     add_groups(groups, base);
     add_groups(groups, now);
     const std::size_t things = timed == Timed::of_ceiling ? 2 : 1;
-    const auto mean = [things](std::span<const double> medians) {
-        double sum = 0;
+    // Of the runs' log_time() the median again: one run with many outliers moves it little.
+    const auto log_time = [things](std::span<const double> medians) {
+        std::vector<double> logs;
         for (std::size_t i = 0; i < medians.size(); i += things) {
-            sum += std::log(medians[i]) - (things == 2 ? std::log(medians[i + 1]) : 0);
+            logs.push_back(std::log(medians[i]) - (things == 2 ? std::log(medians[i + 1]) : 0));
         }
-        return sum / static_cast<double>(medians.size() / things);
+        return median(std::move(logs));
     };
     const std::size_t of_base = base.runs.size() * things;
     return interval_of(bootstrap(
                            groups,
                            [&](std::span<const double> medians) {
-                               return mean(medians.subspan(of_base)) - mean(medians.first(of_base));
+                               return log_time(medians.subspan(of_base)) - log_time(medians.first(of_base));
                            },
                            resamples),
                        tail);
@@ -53,7 +54,7 @@ std::string percent(double fraction) { return fmt::format("{:.1f} %", fraction *
 
 void judge_time(Difference& d, const Runs& base, const Runs& now, Timed timed,
                 const std::optional<RunTimes::Deviation>& of_base, const std::optional<RunTimes::Deviation>& of_now) {
-    const double log_ratio = now.mean_log_time() - base.mean_log_time();
+    const double log_ratio = now.log_time() - base.log_time();
     const Interval of_slowness = interval_of_log_ratio(base, now, timed);
     const bool first = of_base && (!of_now || of_base->value >= of_now->value);
     d.noise_measured = of_base || of_now;
@@ -62,8 +63,8 @@ void judge_time(Difference& d, const Runs& base, const Runs& now, Timed timed,
 
     // A fraction of the ceiling falls where the time rises.
     const double sign = timed == Timed::of_ceiling ? -1 : 1;
-    d.base_value = std::exp(sign * base.mean_log_time());
-    d.now_value = std::exp(sign * now.mean_log_time());
+    d.base_value = std::exp(sign * base.log_time());
+    d.now_value = std::exp(sign * now.log_time());
     d.change = std::expm1(sign * log_ratio);
     d.interval = {std::expm1(sign * (sign > 0 ? of_slowness.low : of_slowness.high)),
                   std::expm1(sign * (sign > 0 ? of_slowness.high : of_slowness.low))};

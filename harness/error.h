@@ -2,8 +2,10 @@
 // is wrong, where, and what to do.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace qkprof {
 
@@ -16,8 +18,14 @@ enum class Exit : int {
     wrong_result = 5     // a kernel computed something else than the reference
 };
 
+// The text as one line of valid UTF-8 without anything that a terminal would obey: control characters, ends of lines
+// too, and bytes that are no UTF-8 are written \x1b. What is longer than `most` bytes ends there with "...".
+std::string printable(std::string_view text, std::size_t most);
+
+// It quotes what it refuses, which may be anything: its text is printable and bounded, whatever that is.
+inline constexpr std::size_t longest_sentence = 2000;  // bytes
 struct InputError : std::runtime_error {
-    using std::runtime_error::runtime_error;
+    explicit InputError(std::string_view sentence);
 };
 
 struct CannotMeasure : std::runtime_error {

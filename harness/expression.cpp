@@ -47,14 +47,7 @@ bool is_name_character(char c) {
 // To be quoted in a sentence: the beginning alone of what is long.
 std::string quotable(std::string_view text) {
     constexpr std::size_t most = 80;
-    if (text.size() <= most) {
-        return std::string(text);
-    }
-    std::size_t end = most;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) {  // within a character of UTF-8
-        --end;
-    }
-    return std::string(text.substr(0, end)) + "...";
+    return printable(text, most);
 }
 
 // Reads text from the left.

@@ -23,9 +23,9 @@ std::string read_input_file(const std::filesystem::path& path, const char* what,
             fmt::format("{} has {} bytes and a {} at most {}: it is not read.", path.string(), size, what, largest));
     }
     std::ifstream stream(path, std::ios::binary);
-    std::string text(error ? 0 : size, '\0');
+    std::string text(stream && !error ? size : 0, '\0');
     stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (!stream) {
+    if (!stream || error) {
         throw InputError(fmt::format("The {} {} cannot be read.", what, path.string()));
     }
     return text;

@@ -28,7 +28,8 @@ class JsonObject {
     const std::string& place() const { return place_; }
     bool has(const char* key) const { return json_.contains(key); }
     InputError error(const char* key, const char* what) const {
-        return InputError(fmt::format("{}: '{}' is {}.", place_, key, what));
+        constexpr std::size_t longest_key = 100;
+        return InputError(fmt::format("{}: '{}' is {}.", place_, printable(key, longest_key), what));
     }
 
     const nlohmann::json& at(const char* key) const {

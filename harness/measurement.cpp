@@ -34,6 +34,8 @@ const std::vector<Metric>& metrics() {
          "query, key, gamma and the table rows of the tokens read once, results written once: the floor", true},
         {"error_norm", "", "|out - reference| / |reference|, Euclidean, over the whole output", true},
         {"copy_fraction", "", "time of `copy` in the same run over this time: 1 is the ceiling", true},
+        {"aa_noise", "", "relative: two runs of the program differ by more in one of 1,000 comparisons (run --aa)",
+         true},
         {"l1_traffic_bytes", "bytes", "what warps asked for in global memory: the load and store sectors", true},
         {"l1_floor_bytes", "bytes", "what they must ask for: the compulsory bytes; of a copy, what it moves", true},
         {"l1_floor_ratio", "", "l1_traffic_bytes over l1_floor_bytes: 1 is the least possible", true},

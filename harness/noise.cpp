@@ -41,7 +41,7 @@ double Runs::Run::log_time() const {
     return std::log(median(seconds)) - (ceiling.empty() ? 0 : std::log(median(ceiling)));
 }
 
-double Runs::mean_log_time() const { return mean_of(log_times(*this)); }
+double Runs::log_time() const { return median(log_times(*this)); }
 
 RunTimes::RunTimes(const Profile& profile, Timed timed) : timed_(timed) {
     for (const Measurement& m : profile.measurements) {
@@ -110,12 +110,20 @@ std::optional<RunTimes::Deviation> RunTimes::deviation(const Measurement& m) con
     return deviation;
 }
 
+Counter RunTimes::noise(const Measurement& m) const {
+    const std::optional<Deviation> found = deviation(m);
+    return found && !m.aa_seconds.empty()
+               ? Counter{.value = noise_between(*found, 1, 1), .source = Source::counted, .reason = {}}
+               : Counter{.value = {}, .source = Source::counted, .reason = "there is no A/A measurement of it"};
+}
+
 double noise_between(const RunTimes::Deviation& deviation, std::size_t base, std::size_t now) {
     constexpr double in_each_tail = 0.0005;
     const boost::math::students_t distribution(deviation.degrees_of_freedom);
     const double quantile = boost::math::quantile(boost::math::complement(distribution, in_each_tail));
-    return std::expm1(quantile * deviation.value *
-                      std::sqrt(1 / static_cast<double>(base) + 1 / static_cast<double>(now)));
+    // Of a median of normal values, for many; of one or two it is their mean.
+    const auto variance = [](std::size_t runs) { return (runs < 3 ? 1 : M_PI_2) / static_cast<double>(runs); };
+    return std::expm1(quantile * deviation.value * std::sqrt(variance(base) + variance(now)));
 }
 
 }  // namespace qkprof

@@ -26,7 +26,7 @@ struct Runs {
     std::vector<Run> runs;
     std::string unknown;  // why there are none, a clause
 
-    double mean_log_time() const;
+    double log_time() const;  // the median of the runs'
 };
 
 // The times of a profile, run by run, and how far they differ.
@@ -45,6 +45,9 @@ class RunTimes {
     // The larger of the measurement's own and of that of all variants on its problem in its state, as few runs tell
     // little of one: none where nothing was run twice.
     std::optional<Deviation> deviation(const Measurement& measurement) const;
+
+    // Of the metric aa_noise: noise_between() one run of it and another.
+    Counter noise(const Measurement& measurement) const;
 
   private:
     Timed timed_;

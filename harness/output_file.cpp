@@ -76,40 +76,39 @@ class Temporary {
 
 }  // namespace
 
-OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::filesystem::path path, const char* option, const char* instead) : path_(std::move(path)) {
+    const auto refused = [&](const std::string& why) {
+        return InputError(fmt::format("{} {}{}.", option, path_.string(), why));
+    };
     struct stat status = {};
     const bool exists = stat(path_.c_str(), &status) == 0;
     if (path_.filename().empty() || (exists && S_ISDIR(status.st_mode))) {
-        throw InputError(fmt::format("--out {}: it is a folder; name a file.", path_.string()));
+        throw refused(": it is a folder; name a file");
     }
     if (exists && !S_ISREG(status.st_mode)) {
-        throw InputError(
-            fmt::format("--out {}: it is a device or a pipe, and the profile is put in place by renaming; name a "
-                        "file, or use --format json, which prints the profile.",
-                        path_.string()));
+        throw refused(fmt::format(": it is a device or a pipe, and the file is put in place by renaming; name a file{}",
+                                  instead));
     }
     if (!exists && std::filesystem::is_symlink(path_)) {
-        throw InputError(
-            fmt::format("--out {}: it is a link to a file that is not there; name the file.", path_.string()));
+        throw refused(": it is a link to a file that is not there; name the file");
     }
     for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
         struct stat printed = {};
         if (exists && fstat(stream, &printed) == 0 && printed.st_dev == status.st_dev &&
             printed.st_ino == status.st_ino) {
-            throw InputError(
-                fmt::format("--out {}: standard {} goes there, and would be lost when the profile is put in place; "
-                            "name another file, or use --format json, which prints the profile.",
-                            path_.string(), stream == STDOUT_FILENO ? "output" : "error"));
+            throw refused(fmt::format(
+                ": standard {} goes there, and would be lost when the file is put in place; name another file{}",
+                stream == STDOUT_FILENO ? "output" : "error", instead));
         }
     }
     if (exists && access(path_.c_str(), W_OK) != 0) {
-        throw InputError(fmt::format("--out {} cannot be written: {}.", path_.string(), last_error()));
+        throw refused(" cannot be written: " + last_error());
     }
     if (exists) {
         path_ = std::filesystem::canonical(path_);  // a link stays a link; the file behind it is replaced
     }
     if (!Temporary(path_).opened()) {
-        throw InputError(fmt::format("--out {} cannot be written: {}.", path_.string(), last_error()));
+        throw refused(" cannot be written: " + last_error());
     }
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace qkprof {
@@ -47,6 +48,86 @@ auto parse_tables(std::string_view toml, std::string_view source, Parse parse) {
     return result;
 }
 
+// Why the problem cannot be run, as a clause; empty if it can.
+std::string fault_of(const Problem& problem) {
+    const std::string fault = extents_fault(problem);
+    return fault.empty() ? problem.fault() : fault;
+}
+
+// What stands in the file for an option, as it would be typed; nothing for what no option is.
+std::optional<std::string> typed(const toml::node& value) {
+    if (const auto number = value.value_exact<std::int64_t>()) {
+        return std::to_string(*number);
+    }
+    if (const auto number = value.value_exact<double>()) {
+        return fmt::format("{}", *number);
+    }
+    return value.value_exact<std::string>();
+}
+
+// Sets the option that a key of an item of `shapes` means.
+void set_option(std::string_view source, std::string_view key, const toml::node& value, ProblemOptions& options) {
+    const std::string name = fmt::format("--{}", key);
+    std::vector<std::string> names = {"shape"};
+    for (const ProblemFlag& flag : problem_flags()) {
+        names.emplace_back(flag.name + 2);
+        if (name == flag.name) {
+            if (!value.is_boolean()) {
+                throw bad_file(source, value.source(), fmt::format("'{}' is neither true nor false", key));
+            }
+            options.*flag.value = **value.as_boolean();
+            return;
+        }
+    }
+    for (const ProblemOption& option : problem_options()) {
+        names.emplace_back(option.name + 2);
+        if (name == option.name) {
+            const std::optional<std::string> text = typed(value);
+            if (!text || text->empty()) {
+                throw bad_file(source, value.source(), fmt::format("'{}' is neither text nor a number", key));
+            }
+            if (text->find('@') != std::string::npos) {
+                throw bad_file(source, value.source(), "a preset names no file of the machine that it runs on");
+            }
+            options.*option.value = *text;
+            return;
+        }
+    }
+    throw InputError(fmt::format("{}, line {}: a problem has no '{}'.{}", source, value.source().begin.line, key,
+                                 suggestion(key, names)));
+}
+
+// An item of `shapes`: a shape, or a table with a shape and options.
+PresetProblem parse_preset_problem(std::string_view source, const toml::node& item) {
+    const toml::node* shape = &item;
+    PresetProblem result;
+    if (const toml::table* table = item.as_table()) {
+        shape = table->get("shape");
+        for (const auto& [key, value] : *table) {
+            if (key != "shape") {
+                set_option(source, key.str(), value, result.options);
+            }
+        }
+    }
+    if (shape == nullptr || !shape->is_string()) {
+        throw bad_file(source, item.source(),
+                       "a shape is text, such as \"2x1024x16x128\", or a table with that as its shape and options");
+    }
+    std::string fault;
+    try {
+        result.shape = parse_shape(shape->as_string()->get());
+        for (const DataType dtype : {DataType::f32, DataType::bf16, DataType::f16}) {
+            fault = fault.empty() ? fault_of(result.problem(dtype)) : fault;
+        }
+    } catch (const InputError& error) {
+        throw InputError(fmt::format("{}, line {}: {}", source, item.source().begin.line, error.what()));
+    }
+    if (!fault.empty()) {
+        throw bad_file(source, item.source(), fmt::format("this problem cannot be run: {}", fault));
+    }
+    return result;
+}
+
 Preset parse_preset(std::string_view source, std::string_view name, const toml::table& table) {
     Preset preset;
     preset.name = name;
@@ -62,14 +143,7 @@ Preset parse_preset(std::string_view source, std::string_view name, const toml::
             preset.meaning = **value.as_string();
         } else if (key == "shapes" && value.is_array()) {
             for (const toml::node& item : *value.as_array()) {
-                if (!item.is_string()) {
-                    throw bad_file(source, item.source(), "a shape is text, such as \"2x1024x16x128\"");
-                }
-                try {
-                    preset.shapes.push_back(parse_shape(item.as_string()->get()));
-                } catch (const InputError& error) {
-                    throw InputError(fmt::format("{}, line {}: {}", source, item.source().begin.line, error.what()));
-                }
+                preset.problems.push_back(parse_preset_problem(source, item));
             }
         } else if (key == "l2_multiple" && value.is_number()) {
             preset.l2_multiple = value.value_or(0.0);
@@ -89,7 +163,7 @@ Preset parse_preset(std::string_view source, std::string_view name, const toml::
     }
     const bool by_l2 = preset.l2_multiple > 0 && preset.partial.heads > 0 && preset.partial.head_dim > 0 &&
                        (preset.partial.batch == 0) != (preset.partial.sequence == 0);
-    if (preset.shapes.empty() != by_l2) {
+    if (preset.problems.empty() != by_l2) {
         throw bad_file(source, table.source(),
                        fmt::format("the preset '{}' must have either shapes, or l2_multiple, heads, head_dim and one "
                                    "of batch and sequence",
@@ -155,8 +229,7 @@ Model parse_model(std::string_view source, std::string_view name, const toml::ta
     p.eps = static_cast<float>(*eps);
     p.rotary_base = *base;
     for (const Problem& problem : model.prefill()) {
-        const std::string fault = extents_fault(problem).empty() ? problem.fault() : extents_fault(problem);
-        if (!fault.empty()) {
+        if (const std::string fault = fault_of(problem); !fault.empty()) {
             throw bad_file(source, table.source(), fmt::format("the model '{}' cannot be run: {}", name, fault));
         }
     }
@@ -179,16 +252,28 @@ std::vector<std::pair<std::string, std::vector<Problem>>> words_of(const Model& 
 
 }  // namespace
 
-std::vector<Shape> Preset::resolve(std::int64_t l2_bytes, DataType dtype) const {
-    if (!shapes.empty()) {
-        return shapes;
+Problem PresetProblem::problem(DataType dtype) const {
+    Problem problem = shape.problem();
+    problem.dtype = dtype;
+    for (const Setting& setting : parse(options)) {
+        setting(problem);
+    }
+    return problem;
+}
+
+std::vector<Problem> Preset::resolve(std::int64_t l2_bytes, DataType dtype) const {
+    if (!problems.empty()) {
+        std::vector<Problem> resolved(problems.size());
+        std::transform(problems.begin(), problems.end(), resolved.begin(),
+                       [&](const PresetProblem& given) { return given.problem(dtype); });
+        return resolved;
     }
     Shape shape = partial;
     std::int64_t& follows = shape.batch == 0 ? shape.batch : shape.sequence;
     const std::int64_t given = std::max<std::int64_t>(shape.batch, 1) * std::max<std::int64_t>(shape.sequence, 1);
     const auto unit = static_cast<double>(given * shape.heads * shape.head_dim * bytes_of(dtype) * 2);
     follows = std::max<std::int64_t>(1, std::llround(l2_multiple * static_cast<double>(l2_bytes) / unit));
-    return {parse_shape(shape.text())};
+    return {PresetProblem{.shape = parse_shape(shape.text()), .options = {}}.problem(dtype)};
 }
 
 std::vector<Problem> Model::decode() const {
@@ -243,10 +328,7 @@ std::vector<Problem> problems_of(std::string_view word, std::int64_t l2_bytes, D
     for (const Preset& preset : presets()) {
         names.push_back(preset.name);
         if (preset.name == word) {
-            for (const Shape& shape : preset.resolve(l2_bytes, dtype)) {
-                add(shape.problem());
-            }
-            return problems;
+            return preset.resolve(l2_bytes, dtype);
         }
     }
     std::vector<std::string> of_models;

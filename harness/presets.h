@@ -2,6 +2,7 @@
 // program.
 #pragma once
 
+#include "problem_options.h"
 #include "shapes.h"
 
 #include <cstdint>
@@ -11,15 +12,23 @@
 
 namespace qkprof {
 
+// One problem of a preset, of any storage type.
+struct PresetProblem {
+    Shape shape;
+    ProblemOptions options;
+
+    Problem problem(DataType dtype) const;
+};
+
 struct Preset {
     std::string name;
     std::string meaning;
-    std::vector<Shape> shapes;  // empty when the shape follows the L2
-    double l2_multiple = 0;     // (q + out) / L2
-    Shape partial;              // the extents that are given; batch or sequence is 0 and follows
+    std::vector<PresetProblem> problems;  // of `shapes`; empty when the shape follows the L2
+    double l2_multiple = 0;               // (q + out) / L2
+    Shape partial;                        // the extents that are given; batch or sequence is 0 and follows
 
-    // The shapes for a device and a storage type.
-    std::vector<Shape> resolve(std::int64_t l2_bytes, DataType dtype) const;
+    // The problems for a device and a storage type.
+    std::vector<Problem> resolve(std::int64_t l2_bytes, DataType dtype) const;
 };
 
 // A language model that normalises query and key head by head, before it rotates them.
@@ -44,7 +53,8 @@ const std::vector<Preset>& presets();
 const std::vector<Model>& models();
 
 // The problems of one word of --shapes: a shape, a preset, or model:NAME with /decode, /prefill or nothing for both.
-// Of the storage type; beside that in the first form, or as the model has it. Throws InputError, with the nearest.
+// Of the storage type; beside that in the first form, or as the preset or the model has it. Throws InputError, with the
+// nearest.
 std::vector<Problem> problems_of(std::string_view word, std::int64_t l2_bytes, DataType dtype);
 
 }  // namespace qkprof

@@ -1,6 +1,7 @@
 #include "problem_options.h"
 
 #include "error.h"
+#include "input_file.h"
 #include "names.h"
 
 #include <fmt/format.h>
@@ -10,8 +11,6 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 #include <string_view>
 #include <system_error>
@@ -117,45 +116,10 @@ Setting parse_values(const std::string& text, const char* option) {
                                                        Values::not_finite}));
 }
 
-std::string read_file(const std::string& path, const char* option) {
-    namespace fs = std::filesystem;
-    constexpr std::uintmax_t largest = std::uintmax_t{1} << 28U;
-    std::error_code error;
-    const auto status = fs::status(path, error);
-    if (!fs::exists(status)) {
-        throw InputError(fmt::format("{}: there is no file '{}'.", option, path));
-    }
-    if (!fs::is_regular_file(status)) {
-        throw InputError(fmt::format("{}: '{}' is not a file that could hold positions.", option, path));
-    }
-    const std::uintmax_t size = fs::file_size(path, error);
-    if (!error && size > largest) {
-        throw InputError(fmt::format("{}: '{}' has {} bytes, and at most {} are read.", option, path, size, largest));
-    }
-    std::ifstream stream(path, std::ios::binary);
-    std::string text(error ? 0 : size, '\0');
-    stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (!stream) {
-        throw InputError(fmt::format("{}: '{}' cannot be read.", option, path));
-    }
-    return text;
-}
-
-// A word of a file that may hold something else altogether: short, and with nothing that a terminal would obey. No
-// number in it is another one afterwards: what is cut or escaped is none.
-std::string printable(std::string_view word) {
-    constexpr std::size_t shown = 40;
-    std::string text;
-    for (const char letter : word.substr(0, shown)) {
-        const auto code = static_cast<unsigned char>(letter);
-        text += code > 0x20U && code < 0x7fU ? std::string(1, letter) : fmt::format("\\x{:02x}", code);
-    }
-    return word.size() > shown ? text + "..." : text;
-}
-
 // Whole numbers with white space or commas between them, one for each token.
 std::vector<std::int64_t> read_positions(const std::string& path, const char* option) {
-    const std::string text = read_file(path, option);
+    constexpr std::uintmax_t largest = std::uintmax_t{1} << 28U;
+    const std::string text = read_input_file(path, "list of positions", largest);
     const auto between = [](char c) { return c == ',' || std::isspace(static_cast<unsigned char>(c)) != 0; };
     std::vector<std::int64_t> ids;
     std::int64_t line = 1;
@@ -166,7 +130,9 @@ std::vector<std::int64_t> read_positions(const std::string& path, const char* op
             continue;
         }
         const auto end = std::find_if(at, text.end(), between);
-        ids.push_back(parse_integer(printable(std::string_view(&*at, static_cast<std::size_t>(end - at))),
+        // It may be anything, and no number is another one afterwards: what is cut or escaped is none.
+        constexpr std::size_t longest_word = 40;
+        ids.push_back(parse_integer(printable(std::string_view(&*at, static_cast<std::size_t>(end - at)), longest_word),
                                     fmt::format("{}: {}, line {}: the position", option, path, line),
                                     std::numeric_limits<std::int64_t>::min(),
                                     std::numeric_limits<std::int64_t>::max()));
@@ -210,16 +176,16 @@ Setting parse_positions(const std::string& text, const char* option) {
 }
 
 constexpr std::array options_with_text = {
-    ProblemOption{"--seed", &ProblemOptions::seed, "N", "of the random inputs", parse_seed},
+    ProblemOption{"--seed", &ProblemOptions::seed, "N", "of the random inputs; 1", parse_seed},
     ProblemOption{"--eps", &ProblemOptions::eps, "X", "added to the mean square; 1e-6 or the model's", parse_eps},
     ProblemOption{"--rotary-base", &ProblemOptions::rotary_base, "X",
                   "theta_i = base^(-2i/rotary dim); 10000 or the model's", parse_rotary_base},
     ProblemOption{"--offset", &ProblemOptions::offset, "N",
-                  "the tensors begin so many elements after a 256-byte boundary", parse_offset},
+                  "the tensors begin so many elements after a 256-byte boundary; 0", parse_offset},
     ProblemOption{"--layout", &ProblemOptions::layout, "LAYOUT",
-                  "separate tensors of query and key, or packed rows of query, key and value", parse_layout},
+                  "separate tensors of query and key, or packed rows of query, key and value; separate", parse_layout},
     ProblemOption{"--row-padding", &ProblemOptions::row_padding, "N",
-                  "elements between a token's heads and the next token's", parse_row_padding},
+                  "elements between a token's heads and the next token's; 0", parse_row_padding},
     ProblemOption{"--pairing", &ProblemOptions::pairing, "PAIRING",
                   "which elements rotate together: half-split or interleaved; half-split or the model's",
                   parse_pairing},
@@ -227,16 +193,16 @@ constexpr std::array options_with_text = {
                   "how many elements of a head rotate, from the first; all or the model's", parse_rotary_dim},
     ProblemOption{"--positions", &ProblemOptions::positions, "POSITIONS",
                   "implicit (in the sequence), or a list of int32 or int64, such as int64:scattered; also ordered, "
-                  "reversed, repeated, and @FILE with a whole number for each token",
+                  "reversed, repeated, and @FILE with a whole number for each token; implicit",
                   parse_positions},
     ProblemOption{"--context", &ProblemOptions::context, "N",
                   "positions of the tables; as many as the sequence has or the model's", parse_context},
-    ProblemOption{"--table-dtype", &ProblemOptions::table_dtype, "TYPE", "of cos and sin: f32, or storage, that of q",
-                  parse_table_dtype},
-    ProblemOption{"--gamma-dtype", &ProblemOptions::gamma_dtype, "TYPE", "of the norm's weight: f32, or storage",
+    ProblemOption{"--table-dtype", &ProblemOptions::table_dtype, "TYPE",
+                  "of cos and sin: f32, or storage, that of q; f32", parse_table_dtype},
+    ProblemOption{"--gamma-dtype", &ProblemOptions::gamma_dtype, "TYPE", "of the norm's weight: f32, or storage; f32",
                   parse_gamma_dtype},
     ProblemOption{"--values", &ProblemOptions::values, "VALUES",
-                  "what query and key hold: normal, zeros, largest, smallest, not-finite", parse_values}};
+                  "what query and key hold: normal, zeros, largest, smallest, not-finite; normal", parse_values}};
 
 constexpr std::array flags = {
     ProblemFlag{"--in-place", &ProblemOptions::in_place, "the results take the place of query and key",
@@ -266,31 +232,39 @@ std::vector<Setting> parse(const ProblemOptions& options) {
 
 ProblemOptions options_of(const Problem& p, const ProblemOptions& typed) {
     const Problem standard;
+    // Nothing where the problem holds what it does without the option.
+    const auto word = [](auto value, auto in_standard) { return value == in_standard ? "" : name_of(value); };
+    const auto number = [](auto value, auto in_standard) {
+        return value == in_standard ? std::string() : fmt::format("{}", value);
+    };
     ProblemOptions options;
-    options.seed = std::to_string(p.seed);
-    options.eps = p.eps == standard.eps ? "" : fmt::format("{}", p.eps);
-    options.rotary_base = p.rotary_base == standard.rotary_base ? "" : fmt::format("{}", p.rotary_base);
-    options.offset = std::to_string(p.offset);
-    options.layout = name_of(p.layout);
-    options.row_padding = std::to_string(p.row_padding);
-    options.pairing = p.pairing == standard.pairing ? "" : name_of(p.pairing);
-    options.rotary_dim = p.rotary_dim == 0 ? "" : std::to_string(p.rotary_dim);
-    options.positions = typed.positions;
-    options.context = p.context == 0 ? "" : std::to_string(p.context);
-    options.table_dtype = name_of(p.table_dtype);
-    options.gamma_dtype = name_of(p.gamma_dtype);
-    options.values = name_of(p.values);
+    options.seed = number(p.seed, standard.seed);
+    options.eps = number(p.eps, standard.eps);
+    options.rotary_base = number(p.rotary_base, standard.rotary_base);
+    options.offset = number(p.offset, standard.offset);
+    options.layout = word(p.layout, standard.layout);
+    options.row_padding = number(p.row_padding, standard.row_padding);
+    options.pairing = word(p.pairing, standard.pairing);
+    options.rotary_dim = number(p.rotary_dim, standard.rotary_dim);
+    if (p.positions.order == PositionOrder::listed) {
+        options.positions = typed.positions;
+    } else if (p.positions.type != PositionType::implicit) {
+        options.positions = fmt::format("{}:{}", name_of(p.positions.type), name_of(p.positions.order));
+    }
+    options.context = number(p.context, standard.context);
+    options.table_dtype = word(p.table_dtype, standard.table_dtype);
+    options.gamma_dtype = word(p.gamma_dtype, standard.gamma_dtype);
+    options.values = word(p.values, standard.values);
     options.in_place = p.in_place;
     options.gemma = p.gemma;
     return options;
 }
 
 std::string text_of(const ProblemOptions& options) {
-    const ProblemOptions standard;
     std::string text;
     for (const ProblemOption& option : options_with_text) {
-        if (options.*option.value != standard.*option.value) {
-            text += fmt::format(" {} {}", option.name, quoted(options.*option.value));
+        if (const std::string& value = options.*option.value; !value.empty()) {
+            text += fmt::format(" {} {}", option.name, quoted(value));
         }
     }
     for (const ProblemFlag& flag : flags) {

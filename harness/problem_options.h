@@ -1,4 +1,4 @@
-// The options of the command line that say what the problem is, beside its shape and storage type.
+// The options that say what the problem is, beside its shape and storage type: on the command line and in presets.
 #pragma once
 
 #include "problem.h"
@@ -10,21 +10,22 @@
 
 namespace qkprof {
 
-// As typed. What is empty is not given: the standard holds, or what a model's preset says.
+// As typed, or as a preset of shapes.toml has them. What is empty is not given: the first form holds, or what the
+// preset or the model says.
 struct ProblemOptions {
-    std::string seed = "1";
+    std::string seed;
     std::string eps;
     std::string rotary_base;
-    std::string offset = "0";
-    std::string layout = "separate";
-    std::string row_padding = "0";
+    std::string offset;
+    std::string layout;
+    std::string row_padding;
     std::string pairing;
     std::string rotary_dim;
-    std::string positions = "implicit";
+    std::string positions;
     std::string context;
-    std::string table_dtype = "f32";
-    std::string gamma_dtype = "f32";
-    std::string values = "normal";
+    std::string table_dtype;
+    std::string gamma_dtype;
+    std::string values;
     bool in_place = false;
     bool gemma = false;
 };
@@ -53,10 +54,10 @@ std::span<const ProblemFlag> problem_flags();
 std::vector<Setting> parse(const ProblemOptions& options);
 
 // The options that make a problem of this shape and storage type into this one. `typed` are those that made it: of them
-// are the positions taken, as a problem does not know its file.
+// a list of positions is taken, as a problem does not know its file.
 ProblemOptions options_of(const Problem& problem, const ProblemOptions& typed);
 
-// Those that differ from the standard, as they are typed, each after a blank.
+// Those that are given, as they are typed, each after a blank.
 std::string text_of(const ProblemOptions& options);
 
 // A word for a shell: quoted where it must be.

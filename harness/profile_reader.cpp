@@ -3,6 +3,7 @@
 #include "error.h"
 #include "input_file.h"
 #include "json_object.h"
+#include "json_text.h"
 #include "problem_json.h"
 #include "profile.h"
 
@@ -124,6 +125,84 @@ KernelUse read_kernel(const Object& kernel) {
     return use;
 }
 
+// Of the times of an entry.
+double units_per_second(const Object& entry) {
+    const std::string unit = entry.text("time_unit");
+    const double second = unit == "ns" ? 1e9 : unit == "us" ? 1e6 : unit == "ms" ? 1e3 : unit == "s" ? 1 : 0;
+    if (second == 0) {
+        throw entry.error("time_unit", "none of ns, us, ms and s");
+    }
+    return second;
+}
+
+// What no clock shows and no one waits for is damage, and is lost when it is written in another unit.
+constexpr double shortest_time = 1e-12;  // seconds
+constexpr double longest_time = 1e9;
+
+bool is_time_of_a_call(double seconds) { return seconds >= shortest_time && seconds <= longest_time; }
+
+void read_time(const Object& entry, Measurement& m) {
+    if (entry.at("real_time").is_null()) {
+        return;
+    }
+    const double second = units_per_second(entry);
+    const auto time = [&](const char* key) {
+        if (!(entry.number(key) > 0)) {
+            throw entry.error(key, "not above 0");
+        }
+        if (!is_time_of_a_call(entry.number(key) / second)) {
+            throw entry.error(key, "no time between 1e-12 and 1e9 seconds");
+        }
+        return entry.number(key) / second;
+    };
+    const double seconds = time("real_time");
+    const double host_seconds = entry.amount("cpu_time") / second;
+    if (host_seconds > longest_time) {
+        throw entry.error("cpu_time", "above 1e9 seconds");
+    }
+    if (entry.has("throttled") && entry.flag("throttled")) {
+        m.throttled.push_back({entry.whole<std::size_t>("repetition_index"), seconds, host_seconds,
+                               read_sentences(entry, "throttle_reasons")});
+    } else {
+        m.seconds.push_back(seconds);
+        m.host_seconds.push_back(host_seconds);
+        if (entry.has("stream_time")) {
+            m.stream_seconds.push_back(time("stream_time"));
+        }
+        if (!m.stream_seconds.empty() && m.stream_seconds.size() != m.seconds.size()) {
+            throw entry.error("stream_time", "not in every sample of its measurement");
+        }
+    }
+}
+
+// Those of further runs, a list each; microseconds where the entry itself has no time and so no unit.
+std::vector<std::vector<double>> read_aa_times(const Object& entry) {
+    constexpr const char* key = "aa_times";
+    std::vector<std::vector<double>> runs;
+    if (!entry.has(key)) {
+        return runs;
+    }
+    if (!entry.at(key).is_array()) {
+        throw entry.error(key, "not a list of lists of times");
+    }
+    const double second = entry.has("time_unit") ? units_per_second(entry) : 1e6;
+    for (const Json& run : entry.at(key)) {
+        if (!run.is_array()) {
+            throw entry.error(key, "not a list of lists of times");
+        }
+        std::vector<double>& seconds = runs.emplace_back();
+        for (const Json& time : run) {
+            seconds.push_back(time.is_number() ? time.get<double>() / second : 0);
+            if (!is_time_of_a_call(seconds.back())) {
+                throw entry.error(key, fmt::format("a list whose [{}][{}] is no time between 1e-12 and 1e9 seconds",
+                                                   runs.size() - 1, seconds.size() - 1)
+                                           .c_str());
+            }
+        }
+    }
+    return runs;
+}
+
 Measurement read_measurement(const Object& entry) {
     Measurement m;
     m.variant = entry.text("variant");
@@ -165,39 +244,8 @@ Measurement read_measurement(const Object& entry) {
     }
     m.contradictions = read_sentences(entry, "contradictions");
     m.timer = entry.text_or_empty("timer");
+    m.aa_seconds = read_aa_times(entry);
     return m;
-}
-
-void read_time(const Object& entry, Measurement& m) {
-    if (entry.at("real_time").is_null()) {
-        return;
-    }
-    const std::string unit = entry.text("time_unit");
-    const double second = unit == "ns" ? 1e9 : unit == "us" ? 1e6 : unit == "ms" ? 1e3 : unit == "s" ? 1 : 0;
-    if (second == 0) {
-        throw entry.error("time_unit", "none of ns, us, ms and s");
-    }
-    const auto time = [&](const char* key) {
-        if (!(entry.number(key) > 0)) {
-            throw entry.error(key, "not above 0");
-        }
-        return entry.number(key) / second;
-    };
-    const double seconds = time("real_time");
-    const double host_seconds = entry.amount("cpu_time") / second;
-    if (entry.has("throttled") && entry.flag("throttled")) {
-        m.throttled.push_back({entry.whole<std::size_t>("repetition_index"), seconds, host_seconds,
-                               read_sentences(entry, "throttle_reasons")});
-    } else {
-        m.seconds.push_back(seconds);
-        m.host_seconds.push_back(host_seconds);
-        if (entry.has("stream_time")) {
-            m.stream_seconds.push_back(time("stream_time"));
-        }
-        if (!m.stream_seconds.empty() && m.stream_seconds.size() != m.seconds.size()) {
-            throw entry.error("stream_time", "not in every sample of its measurement");
-        }
-    }
 }
 
 // The verdicts follow from the numbers and are not read.
@@ -269,13 +317,6 @@ Environment read_environment(const Object& context) {
     return e;
 }
 
-// Without nlohmann's "[json.exception.parse_error.101] ".
-std::string plain(const Json::exception& error) {
-    const std::string text = error.what();
-    const std::size_t end = text.find("] ");
-    return end == std::string::npos ? text : text.substr(end + 2);
-}
-
 // An entry of a measurement says what differs between its samples, and may say again what its first entry says of all
 // of them, as those of earlier versions do.
 void check_repeated(const Object& entry, const Json& first) {
@@ -333,12 +374,7 @@ Profile parse_profile(std::string_view json, const std::string& source) {
     if (json.find_first_not_of(" \t\r\n") == std::string_view::npos) {
         throw InputError(fmt::format("The profile {} is empty.", source));
     }
-    Json root;
-    try {
-        root = Json::parse(json);
-    } catch (const Json::exception& error) {
-        throw InputError(fmt::format("The profile {} is not JSON: {}.", source, plain(error)));
-    }
+    const Json root = parse_json(json, "profile", source);
     const Object file(root, source);
     if (!file.has("context") || !root["context"].is_object() || !root["context"].contains("schema_version")) {
         throw InputError(fmt::format("{} is not a profile of qkprof: its context has no schema_version.", source));
@@ -351,8 +387,12 @@ Profile parse_profile(std::string_view json, const std::string& source) {
                         "use that one to read it.",
                         source, schema, profile_schema));
     }
+    if (schema < 1) {
+        throw context.error("schema_version", "below 1, which no qkprof writes");
+    }
     Profile profile;
     profile.environment = read_environment(context);
+    profile.environment.schema = static_cast<int>(schema);
     if (!file.at("benchmarks").is_array()) {
         throw file.error("benchmarks", "not a list");
     }
@@ -363,10 +403,11 @@ Profile parse_profile(std::string_view json, const std::string& source) {
     std::map<std::string, Known> known_names;
     std::set<std::string> names;  // as this version makes them
     std::size_t number = 0;
+    constexpr std::size_t longest_name = 300;  // to be quoted; longer than any
     for (const Json& item : file.at("benchmarks")) {
         const std::string place = fmt::format("{}, benchmarks[{}]", source, number++);
         const std::string name = Object(item, place).text("name");
-        const Object entry(item, fmt::format("{} ({})", place, name));
+        const Object entry(item, fmt::format("{} ({})", place, printable(name, longest_name)));
         const auto [known, added] = known_names.try_emplace(name, Known{profile.measurements.size(), Entries(item)});
         if (added) {
             profile.measurements.push_back(read_measurement(entry));
@@ -384,7 +425,7 @@ Profile parse_profile(std::string_view json, const std::string& source) {
 }
 
 Profile read_profile(const std::filesystem::path& path) {
-    constexpr std::uintmax_t largest = std::uintmax_t{1} << 30U;
+    constexpr std::uintmax_t largest = std::uintmax_t{64} << 20U;
     return parse_profile(read_input_file(path, "profile", largest), path.string());
 }
 

@@ -1,6 +1,8 @@
 // Writes a profile as Google Benchmark's JSON.
 #include "profile.h"
 
+#include "error.h"
+#include "noise.h"
 #include "problem_json.h"
 #include "roofline.h"
 
@@ -147,6 +149,24 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofli
     return entry;
 }
 
+// The times of further runs are known of all samples, too: they stand in the first entry, in its unit.
+void add_further_runs(Json& entry, const Measurement& m, const RunTimes& times) {
+    for (const std::vector<double>& run : m.aa_seconds) {
+        Json samples = Json::array();
+        for (const double seconds : run) {
+            samples.push_back(number(seconds * 1e6));
+        }
+        entry["aa_times"].push_back(std::move(samples));
+    }
+    if (!m.aa_seconds.empty()) {
+        const Counter noise = times.noise(m);
+        entry["aa_noise"] = noise.value ? number(*noise.value) : Json(nullptr);
+        if (!noise.value) {
+            entry["aa_noise_reason"] = noise.reason;
+        }
+    }
+}
+
 // One sample; `of_all` with those that were throttled.
 Json sample_entry(const Measurement& m, std::size_t repetition, std::size_t of_all, double seconds,
                   double host_seconds) {
@@ -165,7 +185,8 @@ Json sample_entry(const Measurement& m, std::size_t repetition, std::size_t of_a
 
 // The first entry of a measurement says all that is known of it, the others its further samples. Entries without a time
 // are aggregates and have no unit: so Google Benchmark's compare.py leaves them out instead of computing with null.
-void add_entries(Json& entries, const Measurement& m, const CopyFractions& fractions, const Roofline& roofline) {
+void add_entries(Json& entries, const Measurement& m, const CopyFractions& fractions, const Roofline& roofline,
+                 const RunTimes& times) {
     const std::string name = m.name();
     const Json facts = facts_of(m, fractions, roofline);
     const std::size_t samples = m.seconds.size() + m.throttled.size();
@@ -175,6 +196,7 @@ void add_entries(Json& entries, const Measurement& m, const CopyFractions& fract
                       {"real_time", nullptr}};
         entry["real_time_reason"] = error_of(m).empty() ? m.no_time_reason : error_of(m);
         entry.update(facts);
+        add_further_runs(entry, m, times);
         entries.push_back(std::move(entry));
         return;
     }
@@ -199,6 +221,7 @@ void add_entries(Json& entries, const Measurement& m, const CopyFractions& fract
         }
         if (i == 0) {  // once: they are the same for all, and ten times as long as a sample
             entry.update(facts);
+            add_further_runs(entry, m, times);
         }
         entries.push_back(std::move(entry));
     }
@@ -266,7 +289,8 @@ Json context_of(const Environment& e, const Roofline& roofline) {
     }
     context["ceilings"] = ceilings_of(roofline);
     for (const auto& [name, value] : e.further) {
-        context.emplace(name, value);  // never over one of the above
+        context.emplace(printable(name, std::string::npos),
+                        printable(value, std::string::npos));  // never over the above
     }
     return context;
 }
@@ -276,9 +300,10 @@ Json context_of(const Environment& e, const Roofline& roofline) {
 std::string to_json(const Profile& profile) {
     const CopyFractions fractions(profile.measurements);
     const Roofline roofline(profile);
+    const RunTimes times(profile, Timed::real_time);
     Json entries = Json::array();
     for (const Measurement& measurement : profile.measurements) {
-        add_entries(entries, measurement, fractions, roofline);
+        add_entries(entries, measurement, fractions, roofline, times);
     }
     // An entry a line: files of thousands stay small, and their differences readable.
     const auto text_of = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };

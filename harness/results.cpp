@@ -1,6 +1,7 @@
 #include "results.h"
 
 #include "cells.h"
+#include "noise.h"
 #include "roofline.h"
 
 #include <fmt/format.h>
@@ -47,12 +48,21 @@ std::vector<std::string> further_metrics(const Profile& profile) {
 class ResultsTable {
   public:
     explicit ResultsTable(const Profile& profile)
-        : profile_(profile), fractions_(profile.measurements), roofline_(profile), further_(further_metrics(profile)) {}
+        : profile_(profile),
+          fractions_(profile.measurements),
+          roofline_(profile),
+          times_(profile, Timed::real_time),
+          has_noise_(std::any_of(profile.measurements.begin(), profile.measurements.end(),
+                                 [](const Measurement& m) { return !m.aa_seconds.empty(); })),
+          further_(further_metrics(profile)) {}
 
     Table build() {
         table_.columns = {{"variant"},         {"state"},         {"time", true},     {"spread", true},
                           {"GB/s", true},      {"of copy", true}, {"launches", true}, {"declared", true},
                           {"requested", true}, {"L2", true},      {"DRAM", true}};
+        if (has_noise_) {
+            table_.columns.insert(table_.columns.begin() + 4, {"A/A", true});
+        }
         for (const std::string& name : further_) {
             table_.columns.push_back({name, true});
         }
@@ -145,8 +155,10 @@ class ResultsTable {
 
     void add_time(std::vector<Cell>& row, const Measurement& m) {
         if (m.seconds.empty()) {
-            for (const char* column : {"time", "spread", "GB/s", "of copy"}) {
-                row.push_back(reasons_.unknown_cell(column, m.no_time_reason));
+            for (const char* column : {"time", "spread", "A/A", "GB/s", "of copy"}) {
+                if (has_noise_ || column != std::string_view("A/A")) {
+                    row.push_back(reasons_.unknown_cell(column, m.no_time_reason));
+                }
             }
             return;
         }
@@ -155,6 +167,11 @@ class ResultsTable {
         const std::optional<double> spread = relative_spread(m.seconds);
         row.push_back(spread ? Cell{fmt::format("\u00b1{:.1f}%", *spread * 100)}
                              : reasons_.unknown_cell("spread", "it needs at least 3 samples"));
+        if (has_noise_) {
+            const Counter noise = times_.noise(m);
+            row.push_back(noise.value ? Cell{fmt::format("\u00b1{:.1f}%", *noise.value * 100)}
+                                      : reasons_.unknown_cell("A/A", noise.reason));
+        }
         row.push_back({fmt::format("{:.0f}", static_cast<double>(m.problem.compulsory_bytes()) / seconds / 1e9)});
         const Counter fraction = fractions_.of(m);
         constexpr double as_good_as_a_copy = 0.95;
@@ -177,6 +194,8 @@ class ResultsTable {
     const Profile& profile_;
     CopyFractions fractions_;
     Roofline roofline_;
+    RunTimes times_;
+    bool has_noise_;
     std::vector<std::string> further_;
     Reasons reasons_;
     Table table_;
@@ -216,6 +235,7 @@ Table results_table(const Profile& profile) { return ResultsTable(profile).build
 Table results_rows(const Profile& profile) {
     const CopyFractions fractions(profile.measurements);
     const Roofline roofline(profile);
+    const RunTimes times(profile, Timed::real_time);
     Table table;
     for (const char* title : {"name",
                               "variant",
@@ -230,6 +250,7 @@ Table results_rows(const Profile& profile) {
                               "samples",
                               "median_us",
                               "spread",
+                              "aa_noise",
                               "gb_per_s",
                               "copy_fraction",
                               "compulsory_bytes",
@@ -286,6 +307,7 @@ Table results_rows(const Profile& profile) {
                                  {fmt::format("{}", m.seconds.size())},
                                  plain_number(seconds ? std::optional(*seconds * 1e6) : seconds),
                                  plain_number(spread),
+                                 plain_number(times.noise(m).value),
                                  plain_number(rate),
                                  plain_number(fractions.of(m).value),
                                  {fmt::format("{}", m.problem.compulsory_bytes())}};

@@ -4,6 +4,7 @@
 #include "names.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -12,10 +13,18 @@
 namespace qkprof {
 namespace {
 
-// Characters on a terminal, for text whose characters are one cell wide each: UTF-8 bytes that begin one.
-std::size_t width_of(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+// Bytes that continue a character of UTF-8 take no room.
+bool takes_room(char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }
+
+// The first characters of `text`, taken from it.
+std::string take_front(std::string& text, std::size_t characters) {
+    std::size_t end = 0;
+    for (; end < text.size() && (characters > 0 || !takes_room(text[end])); ++end) {
+        characters -= takes_room(text[end]) ? 1 : 0;
+    }
+    std::string front = text.substr(0, end);
+    text.erase(0, end);
+    return front;
 }
 
 const char* escape_of(Style style) {
@@ -24,6 +33,7 @@ const char* escape_of(Style style) {
 }
 constexpr const char* bold = "\x1b[1m";
 constexpr const char* reset = "\x1b[0m";
+constexpr std::size_t widest = 120;  // line of a heading
 
 std::vector<std::size_t> widths_of(const Table& table) {
     std::vector<std::size_t> widths;
@@ -38,23 +48,6 @@ std::vector<std::size_t> widths_of(const Table& table) {
         }
     }
     return widths;
-}
-
-// At blanks, where a line would be wider than the tables are; what follows the first line is indented.
-std::string wrapped(const std::string& heading) {
-    constexpr std::size_t widest = 120;
-    std::string text;
-    std::size_t width = 0;
-    for (std::size_t at = 0; at < heading.size();) {
-        const std::size_t end = std::min(heading.find(' ', at), heading.size());
-        const std::string word = heading.substr(at, end - at);
-        const bool breaks = width > 0 && width + 1 + width_of(word) > widest;
-        text += breaks ? "\n  " : at == 0 ? "" : " ";
-        width = (breaks ? 2 : at == 0 ? 0 : width + 1) + width_of(word);
-        text += word;
-        at = end + 1;
-    }
-    return text;
 }
 
 void append_text_row(std::string& text, const Table& table, const std::vector<std::size_t>& widths,
@@ -103,13 +96,46 @@ std::string markdown_field(const std::string& text) {
 
 }  // namespace
 
+std::size_t width_of(std::string_view text) {
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), takes_room));
+}
+
+std::vector<std::string> lines_of(const std::string& text, std::size_t width, std::size_t indent) {
+    std::vector<std::string> lines(1);
+    std::size_t column = 0;
+    const auto next_line = [&] {
+        lines.emplace_back(indent, ' ');
+        column = indent;
+    };
+    bool first_of_line = true;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find(' ', at), text.size());
+        std::string word = text.substr(at, end - at);
+        at = end + 1;
+        if (!first_of_line && width > 0 && column + 1 + width_of(word) > width) {
+            next_line();
+        } else if (!first_of_line) {
+            lines.back() += ' ';
+            ++column;
+        }
+        while (width > indent && column + width_of(word) > width) {
+            lines.back() += take_front(word, width - column);
+            next_line();
+        }
+        lines.back() += word;
+        column += width_of(word);
+        first_of_line = false;
+    }
+    return lines;
+}
+
 std::string to_text(const Table& table, bool colour) {
     const std::vector<std::size_t> widths = widths_of(table);
     std::string text;
     for (const Section& section : table.sections) {
         text += text.empty() ? "" : "\n";
         if (!section.heading.empty()) {
-            const std::string heading = wrapped(section.heading);
+            const std::string heading = fmt::format("{}", fmt::join(lines_of(section.heading, widest, 2), "\n"));
             text += colour ? fmt::format("{}{}{}\n", bold, heading, reset) : heading + "\n";
         }
         if (!section.rows.empty()) {

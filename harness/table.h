@@ -1,6 +1,7 @@
 // A table of text, and its forms: for a terminal, markdown, CSV and JSON.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,6 +33,13 @@ struct Table {
     std::vector<Section> sections;
     std::vector<std::string> notes;  // after the last section
 };
+
+// How many characters of a terminal it takes, for text whose characters are one cell wide each.
+std::size_t width_of(std::string_view text);
+
+// The text in lines of at most `width` characters, broken at blanks, and within a word that is longer than a line; all
+// but the first indented. With width 0 one line.
+std::vector<std::string> lines_of(const std::string& text, std::size_t width, std::size_t indent);
 
 // For a terminal: columns as wide as their widest cell, headings, and colours if `colour`.
 std::string to_text(const Table& table, bool colour);

@@ -29,9 +29,9 @@ std::optional<double> amount(const TomlReader& reader, std::string_view key) {
 }
 
 Threshold parse_threshold(std::string_view source, const toml::table& table, const std::vector<std::string>& variants) {
-    const TomlReader reader(
-        source, "a threshold", table,
-        {"metrics", "variants", "dtypes", "states", "sources", "compared", "relative", "absolute", "noise_without_aa"});
+    const TomlReader reader(source, "a threshold", table,
+                            {"metrics", "variants", "dtypes", "states", "sources", "compared", "relative",
+                             "relative_to", "absolute", "noise_without_aa"});
     Threshold threshold;
     threshold.place = fmt::format("{}, line {}", source, table.source().begin.line);
     threshold.metrics = reader.list("metrics", [](const std::string& word) {
@@ -64,6 +64,17 @@ Threshold parse_threshold(std::string_view source, const toml::table& table, con
         }
     }
     threshold.relative = amount(reader, "relative");
+    if (reader.has("relative_to")) {
+        threshold.relative_to = reader.parsed("relative_to", [](const std::string& word) {
+            std::vector<std::string> known = comparable_metrics();
+            known.emplace_back(compulsory_bytes_metric);
+            if (std::find(known.begin(), known.end(), word) == known.end()) {
+                throw InputError(
+                    fmt::format("there is no metric '{}' to be relative to.{}", word, suggestion(word, known)));
+            }
+            return word;
+        });
+    }
     threshold.absolute = amount(reader, "absolute");
     threshold.noise_without_aa = amount(reader, "noise_without_aa");
     if (!threshold.compared && !threshold.relative && !threshold.absolute && !threshold.noise_without_aa) {
@@ -101,6 +112,7 @@ Allowance Thresholds::of(std::string_view metric, const Measurement& m, Source s
         }
         allowance.compared = t.compared.value_or(true);
         allowance.relative = t.relative.value_or(allowance.relative);
+        allowance.relative_to = t.relative_to.value_or(t.relative ? std::string() : allowance.relative_to);
         allowance.absolute = t.absolute.value_or(allowance.absolute);
         allowance.noise_without_aa = t.noise_without_aa.value_or(allowance.noise_without_aa);
         allowance.place = t.place;

@@ -24,6 +24,7 @@ struct Threshold {
     std::vector<Source> sources;
     std::optional<bool> compared;
     std::optional<double> relative;
+    std::optional<std::string> relative_to;
     std::optional<double> absolute;
     std::optional<double> noise_without_aa;
 };
@@ -31,15 +32,19 @@ struct Threshold {
 // What holds for one metric of one measurement.
 struct Allowance {
     bool compared = true;
-    double relative = 0;  // of the value in BASE
-    double absolute = 0;  // in the metric's unit; the larger of the two counts
-    double noise_without_aa =
-        0;              // relative, of a time: what is taken for the machine's noise where it was not measured
+    double relative = 0;      // of the value in BASE
+    std::string relative_to;  // of this metric's value there; empty: of its own
+    double absolute = 0;      // in the metric's unit; the larger of the two counts
+    // Relative, of a time: what is taken for the noise of the machine where it was not measured.
+    double noise_without_aa = 0;
     std::string place;  // of the last entry that says something of it
 
     // Whether no difference at all is allowed.
     bool exact() const { return relative == 0 && absolute == 0; }
 };
+
+// What another metric may be relative to, beside those: the floor of the problem.
+inline constexpr const char* compulsory_bytes_metric = "compulsory_bytes";
 
 // The metrics that are compared or, as an entry says so, not: real_time, copy_fraction, error_norm and what a profile
 // counts. Those that follow from others are none of them.

@@ -8,7 +8,7 @@ build=$top/build
 # Debian's and Ubuntu's names of what the program and its tests are built with.
 # shellcheck disable=SC2034  # used where this file is sourced
 build_packages=(g++ cmake ninja-build ccache libbenchmark-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
-    libfmt-dev libboost-context-dev libgtest-dev libgmock-dev)
+    libfmt-dev libboost-context-dev libpugixml-dev libgtest-dev libgmock-dev)
 # What scripts/report draws and writes with.
 # shellcheck disable=SC2034
 report_packages=(python3-matplotlib python3-jinja2)

@@ -143,10 +143,11 @@ TEST_F(Cli, PositionsAreReadFromAFile) {
     refused("0 -1 2 3 4 5", "the position of token 1 is -1");
     write(std::string(100, '0'));
     fs::resize_file(file, (std::uintmax_t{1} << 28U) + 1);
-    expect_refused(run, "has 268435457 bytes, and at most 268435456 are read.");
+    expect_refused(run, "has 268435457 bytes and a list of positions at most 268435456: it is not read.");
     fs::remove(file);
-    expect_refused(run, "there is no file '" + file.string());
-    expect_refused("run --device emulated --positions int32:@/tmp", "is not a file that could hold positions");
+    expect_refused(run, "There is no list of positions " + file.string());
+    expect_refused("run --device emulated --positions int32:@/tmp",
+                   "/tmp is not a file, as a list of positions must be.");
     write("5,4\t3\r\n2, 1\n\n0\n");
     const Result r = qkprof(run + "--variants copy --format csv");
     EXPECT_NE(r.out.find("\ncopy/1x6x2x64/positions:int32-listed-"), std::string::npos) << r.out << r.err;
@@ -170,6 +171,28 @@ TEST_F(Cli, AnOptionWinsOverAModelAndAModelOverTheStandard) {
     EXPECT_EQ(first("--rotary-dim 128").text(' '), "1x1x96+8x128 context:131072");
     EXPECT_EQ(first("--context 256 --pairing interleaved --gemma").text(' '),
               "1x1x96+8x128 interleaved rotary:64 context:256 gemma");
+}
+
+TEST_F(Cli, AnOptionWinsOverAPreset) {
+    const auto names = [&](const std::string& options) {
+        return qkprof("run --device emulated --variants copy --states warm --shapes gate --format csv " + options).out;
+    };
+    const std::string as_it_is = names("");
+    EXPECT_NE(as_it_is.find("\ncopy/1x9x3x80/packed/in-place/f32/warm,"), std::string::npos) << as_it_is;
+    EXPECT_NE(as_it_is.find("/positions:int32-repeated/f32/warm,"), std::string::npos) << as_it_is;
+    const std::string separate =
+        names("--layout separate --positions implicit --seed 2");  // the standard, and yet said
+    EXPECT_EQ(separate.find("packed"), std::string::npos) << separate;
+    EXPECT_EQ(separate.find("positions"), std::string::npos) << separate;
+    EXPECT_NE(separate.find("\ncopy/1x9x3x80/in-place/f32/warm,"), std::string::npos) << separate;
+}
+
+TEST_F(Cli, APresetWithOptionsIsListedALineAProblem) {
+    const std::string table = qkprof("list shapes").out;
+    EXPECT_NE(table.find("\n           1x9x3x80 --layout packed --in-place "), std::string::npos) << table;
+    const std::string csv = qkprof("list shapes --format csv").out;
+    EXPECT_NE(csv.find("\ngate,1x9x3x80 --layout packed --in-place,"), std::string::npos) << csv;
+    EXPECT_NE(csv.find("\nprefill,\"1x1024x16x128,1x8192x16x128\","), std::string::npos) << csv;
 }
 
 TEST_F(Cli, TheModelsAreListedWithWhereTheirTokensStand) {

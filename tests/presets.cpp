@@ -2,10 +2,12 @@
 #include "presets.h"
 
 #include "error.h"
+#include "variant.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -24,6 +26,56 @@ TEST(Presets, HaveTheShapesOfTheFile) {
         EXPECT_FALSE(preset.meaning.empty()) << preset.name;
         EXPECT_FALSE(preset.resolve(1, DataType::f32).empty()) << preset.name;
     }
+}
+
+// A key of a problem is the option of the command line, and is understood as that.
+TEST(Presets, MayHoldProblemsWithOptions) {
+    const std::vector<Preset> all = parse_presets(
+        "[a]\nmeaning = \"both kinds\"\nshapes = [\"2x3x4x64\", {shape = \"1x6x4+2x64\", layout = \"packed\", "
+        "in-place = true, gemma = false, pairing = \"interleaved\", rotary-dim = 32, row-padding = 8, eps = 1e-5, "
+        "positions = \"int64:scattered\", context = 128, table-dtype = \"storage\", gamma-dtype = \"storage\"}]",
+        "file.toml");
+    const std::vector<Problem> narrow = all.at(0).resolve(1, DataType::bf16);
+    ASSERT_EQ(narrow.size(), 2U);
+    Problem expected = Shape({2, 3, 4, 64}).problem();
+    expected.dtype = DataType::bf16;
+    EXPECT_EQ(narrow[0], expected);
+    expected = Shape({1, 6, 4, 64, 2}).problem();
+    expected.dtype = expected.table_dtype = expected.gamma_dtype = DataType::bf16;
+    expected.layout = Layout::packed;
+    expected.in_place = true;
+    expected.pairing = Pairing::interleaved;
+    expected.rotary_dim = 32;
+    expected.row_padding = 8;
+    expected.eps = 1e-5F;
+    expected.positions = {.type = PositionType::int64, .order = PositionOrder::scattered};
+    expected.context = 128;
+    EXPECT_EQ(narrow[1], expected);
+    EXPECT_EQ(all.at(0).resolve(1, DataType::f32).at(1).table_dtype, DataType::f32);
+    EXPECT_EQ(text_of(all.at(0).problems.at(1).options),
+              " --eps 1e-05 --layout packed --row-padding 8 --pairing interleaved --rotary-dim 32 --positions "
+              "int64:scattered --context 128 --table-dtype storage --gamma-dtype storage --in-place");
+}
+
+// What scripts/gate counts is worth as much as what it reaches.
+TEST(Presets, TheGateHasProblemsOfEveryKind) {
+    std::set<Feature> features;
+    std::set<std::int64_t> head_dims;
+    std::set<PositionType> positions;
+    bool plain_in_place = false;
+    for (const Problem& p : problems_of("gate", 50 << 20, DataType::bf16)) {
+        for (const Feature feature : features_of(p)) {
+            features.insert(feature);
+        }
+        head_dims.insert(p.head_dim);
+        positions.insert(p.positions.type);
+        plain_in_place = plain_in_place || (p.is_plain() && p.in_place);
+        EXPECT_LT(p.elements(), 1 << 17) << p.text('/');  // all of them take a second or two
+    }
+    EXPECT_EQ(features, std::set(std::begin(all_features), std::end(all_features)));
+    EXPECT_EQ(head_dims, (std::set<std::int64_t>{64, 80, 96, 128, 256}));
+    EXPECT_EQ(positions.size(), 3U);
+    EXPECT_TRUE(plain_in_place);
 }
 
 TEST(Presets, FollowTheL2) {
@@ -55,7 +107,7 @@ TEST(Presets, UnknownOnesSuggestTheNearest) {
     expect("model:qwen3-8b/decod", "Did you mean 'model:qwen3-8b/decode'?");
     expect("model:gema-3-27b", "Did you mean 'model:gemma-3-27b'?");
     expect("qwen3-8b/prefill", "Did you mean 'model:qwen3-8b/prefill'?");
-    expect("frobnicate", "There are seed, resident, streaming, decode and prefill.");
+    expect("frobnicate", "There are seed, resident, streaming, decode, prefill and gate.");
     expect("", "There is no shape preset ''.");
 }
 
@@ -164,6 +216,23 @@ TEST(Presets, AFaultyFileIsSaidWithItsLine) {
     EXPECT_TRUE(says(error("[a]\nmeaning = \"none\""), "must have either shapes, or l2_multiple"));
     EXPECT_TRUE(says(error("a = 1"), "file.toml, line 1: 'a' is not a table"));
     EXPECT_TRUE(says(error("[a]\nl2_multiple = 1.0\nheads = 0"), "line 3"));
+    const auto item = [&](const std::string& keys) { return error(("[a]\nshapes = [\n{" + keys + "}]").c_str()); };
+    const std::string shape = "shape = \"1x6x4x64\", ";
+    EXPECT_EQ(item(shape + "layout = \"separate\""), "no error");
+    EXPECT_EQ(item("in-place = true"), error("[a]\nshapes = [\n1]"));
+    EXPECT_TRUE(says(item("in-place = true"), "file.toml, line 3: a shape is text, such as"));
+    EXPECT_TRUE(says(item("shape = \"1x6x4\""), "file.toml, line 3: The shape '1x6x4' is malformed"));
+    EXPECT_TRUE(
+        says(item(shape + "lay-out = \"packed\""), "line 3: a problem has no 'lay-out'. Did you mean 'layout'?"));
+    EXPECT_TRUE(
+        says(item(shape + "layout = \"striped\""), "line 3: --layout: there is no 'striped'; there are separate"));
+    EXPECT_TRUE(says(item(shape + "layout = true"), "line 3: 'layout' is neither text nor a number"));
+    EXPECT_TRUE(says(item(shape + "layout = \"\""), "line 3: 'layout' is neither text nor a number"));
+    EXPECT_TRUE(says(item(shape + "gemma = 1"), "line 3: 'gemma' is neither true nor false"));
+    EXPECT_TRUE(says(item(shape + "positions = \"int32:@ids\""), "line 3: a preset names no file"));
+    EXPECT_TRUE(says(item(shape + "rotary-dim = 66"), "line 3: this problem cannot be run: the rotary dim is 66"));
+    // Of one storage type alone.
+    EXPECT_TRUE(says(item(shape + "table-dtype = \"f16\""), "line 3: this problem cannot be run: tables and gamma"));
 }
 
 }  // namespace

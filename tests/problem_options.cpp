@@ -45,6 +45,7 @@ TEST(ProblemOptions, NoneIsTheFirstForm) {
     EXPECT_EQ(applied({}, shape), shape);
     EXPECT_EQ(text_of(ProblemOptions()), "");
     EXPECT_EQ(text_of(options_of(shape, {})), "");
+    EXPECT_EQ(text_of(options_of(shape, typed("--layout separate --positions implicit --seed 1"))), "");
 }
 
 TEST(ProblemOptions, EachSetsItsField) {
@@ -90,6 +91,12 @@ TEST(ProblemOptions, AProblemIsToldByItsOptions) {
     EXPECT_EQ(text_of(options_of(of_a_model, {})),
               " --eps 1e-05 --rotary-base 5000000 --rotary-dim 16 --context 40960 --gemma");
     EXPECT_EQ(applied(typed(text_of(options_of(of_a_model, {}))), shape), of_a_model);
+    Problem of_a_preset = shape;  // likewise
+    of_a_preset.layout = Layout::packed;
+    of_a_preset.positions = {.type = PositionType::int32, .order = PositionOrder::reversed};
+    of_a_preset.table_dtype = DataType::bf16;
+    EXPECT_EQ(text_of(options_of(of_a_preset, {})), " --layout packed --positions int32:reversed --table-dtype bf16");
+    EXPECT_EQ(applied(typed(text_of(options_of(of_a_preset, {}))), shape), of_a_preset);
 }
 
 TEST(ProblemOptions, AWordIsQuotedForAShellWhereItMustBe) {

@@ -98,6 +98,14 @@ TEST(Rank, MpirunInAJobOfSlurmCountsAndNotTheStepOfItsDaemons) {
     EXPECT_EQ(rank_of(both)->launcher, "Open MPI");
 }
 
+TEST(Rank, AFurtherRunOfARankIsNone) {
+    Variables variables = {
+        {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
+    EXPECT_TRUE(rank_of(variables));
+    variables[further_run_variable] = "1";
+    EXPECT_FALSE(rank_of(variables));
+}
+
 TEST(Rank, ALauncherThatSaysHalfIsNone) {
     EXPECT_FALSE(rank_of({{"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}));
     EXPECT_FALSE(rank_of({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}));

@@ -15,6 +15,7 @@ namespace qkprof::cli {
 using Action = std::function<Exit()>;
 
 void add_claims(CLI::App& app, Action& chosen);
+void add_compare(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);

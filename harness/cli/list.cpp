@@ -102,23 +102,33 @@ std::vector<Table> list_variants(Format format) {
     return {std::move(table), std::move(features)};
 }
 
-std::string shapes_text(const Preset& preset) {
-    if (!preset.shapes.empty()) {
-        std::vector<std::string> shapes;
-        for (const Shape& shape : preset.shapes) {
-            shapes.push_back(shape.text());
-        }
-        return fmt::format("{}", fmt::join(shapes, ","));
+// The shapes of a preset, or a line each of its problems where they have options.
+std::vector<std::string> shapes_of(const Preset& preset) {
+    if (preset.problems.empty()) {
+        const Shape& s = preset.partial;
+        return {fmt::format("{}x{}x{}x{}", s.batch == 0 ? "B" : std::to_string(s.batch),
+                            s.sequence == 0 ? "S" : std::to_string(s.sequence), s.heads, s.head_dim)};
     }
-    const Shape& s = preset.partial;
-    return fmt::format("{}x{}x{}x{}", s.batch == 0 ? "B" : std::to_string(s.batch),
-                       s.sequence == 0 ? "S" : std::to_string(s.sequence), s.heads, s.head_dim);
+    std::vector<std::string> problems;
+    bool plain = true;
+    for (const PresetProblem& given : preset.problems) {
+        const std::string options = text_of(given.options);
+        plain = plain && options.empty();
+        problems.push_back(given.shape.text() + options);
+    }
+    return plain ? std::vector{fmt::format("{}", fmt::join(problems, ","))} : problems;
 }
 
-std::vector<Table> list_shapes(Format /*format*/) {
+std::vector<Table> list_shapes(Format format) {
+    const bool whole = format == Format::json || format == Format::csv;
     std::vector<std::vector<Cell>> rows;
     for (const Preset& preset : presets()) {
-        rows.push_back({{preset.name}, {shapes_text(preset)}, {preset.meaning}});
+        bool first = true;
+        for (const std::string& shapes : shapes_of(preset)) {
+            const bool named = first || whole;
+            rows.push_back({{named ? preset.name : ""}, {shapes}, {named ? preset.meaning : ""}});
+            first = false;
+        }
     }
     Table table = one_section({{"preset"}, {"shapes"}, {"meaning"}}, std::move(rows));
     table.notes.emplace_back("model:NAME/decode and model:NAME/prefill: qkprof list models");

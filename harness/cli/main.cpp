@@ -116,14 +116,18 @@ int run_command(int argc, char** argv) {
         "qkprof");
     app.set_version_flag("--version", [] { return fmt::format("qkprof {} (commit {})", version(), commit()); });
     app.footer(
-        "Exit codes: 0 passed; 1 a declaration contradicted by a count, a figure over a physical ceiling, a counter\n"
-        "that reads wrong, or a refuted claim; 2 usage or input; 3 inconclusive (nothing but the ceiling ran, a claim\n"
-        "is undecided) or interrupted; 4 cannot be measured here; 5 a kernel computed a wrong result.");
+        "Exit codes: 0 passed; 1 a regression, a declaration contradicted by a count, a figure over a physical "
+        "ceiling,\n"
+        "a counter that reads wrong, or a refuted claim; 2 usage or input; 3 inconclusive (nothing but the ceiling "
+        "ran,\n"
+        "a claim is undecided, two profiles are not comparable) or interrupted; 4 cannot be measured here; 5 a kernel\n"
+        "computed a wrong result.");
     app.allow_extras();
     app.require_subcommand(0, 1);
     Action chosen;
     add_run(app, chosen);
     add_claims(app, chosen);
+    add_compare(app, chosen);
     add_trace(app, chosen);
     add_list(app, chosen);
     add_doctor(app, chosen);
@@ -141,7 +145,7 @@ int run_command(int argc, char** argv) {
         if (words.empty()) {
             return fail(Exit::bad_input, "Name a command, such as run; qkprof --help describes them.");
         }
-        const std::vector<std::string> commands = {"run", "claims", "trace", "list", "doctor"};
+        const std::vector<std::string> commands = {"run", "claims", "compare", "trace", "list", "doctor"};
         return fail(Exit::bad_input,
                     fmt::format("There is no command '{}'.{}", words.front(), suggestion(words.front(), commands)));
     }

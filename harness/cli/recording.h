@@ -43,7 +43,7 @@ class Recording {
     void keep_now() { keeper_.keep_now(profile_); }
 
     Device& device() { return *device_; }
-    const Profile& profile() const { return profile_; }
+    Profile& profile() { return profile_; }
 
   private:
     Keeper keeper_;

@@ -1,7 +1,9 @@
 // qkprof run: verify, count and time.
 #include "choice.h"
 
+#include "further_runs.h"
 #include "names.h"
+#include "progress.h"
 #include "recording.h"
 #include "results.h"
 #include "roofline.h"
@@ -23,9 +25,12 @@ struct Options {
     std::string emulated_l2 = "50M";
     std::string format = "table";
     std::string out;
+    std::string aa;  // further runs
     bool levels = false;
     bool progress = false;
 };
+
+constexpr const char* standard_further_runs = "4";
 
 // With `levels` the second table follows; JSON and CSV hold it all in any case.
 void print_results(const Profile& profile, Format format, bool levels) {
@@ -90,10 +95,22 @@ void say_verdict(const Profile& profile) {
     }
 }
 
+// Runs the same `count` times more, in processes of their own.
+void measure_noise(int count, const FurtherRun& run, Profile& profile, bool progress) {
+    Progress line(progress);
+    for (int i = 1; i <= count && profile.environment.complete; ++i) {
+        line.say(fmt::format("A/A: further run {} of {}", i, count));
+        add_further_run(run, profile);
+    }
+}
+
 Exit run_command(const Options& options, const std::vector<std::string>& benchmark_flags) {
     const Format format = parse_format(options.format);
     constexpr long long most_samples = 1000000;
     const auto samples = static_cast<int>(parse_integer(options.samples, "--samples", 1, most_samples));
+    constexpr long long most_further_runs = 1000;
+    const auto further_runs =
+        options.aa.empty() ? 0 : static_cast<int>(parse_integer(options.aa, "--aa", 1, most_further_runs));
     EmulatorOptions emulator;
     emulator.l2_bytes = parse_bytes(options.emulated_l2, "--emulated-l2");
     constexpr std::int64_t least_l2 = 64 << 10;
@@ -111,6 +128,9 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
         throw InputError(
             "--benchmark_filter chooses what is timed, and the emulated device has no clock: use --variants.");
     }
+    if (further_runs > 0 && !info.has_clock) {
+        throw CannotMeasure("--aa measures the noise of times, and the emulated device has no clock: leave it out.");
+    }
     if (!metric_names.empty()) {
         say(recording.device().choose_metrics(metric_names));
     }
@@ -121,6 +141,12 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
 
     try {
         recording.record(plan, options.progress);
+        FurtherRun further = {.choice = options.choice,
+                              .metrics = options.metrics,
+                              .samples = samples,
+                              .benchmark_flags = benchmark_flags};
+        further.choice.device = info.id;
+        measure_noise(further_runs, further, recording.profile(), options.progress);
     } catch (...) {
         if (!recording.profile().measurements.empty()) {
             deliver(recording, options, format);
@@ -143,6 +169,12 @@ void add_run(CLI::App& app, Action& chosen) {
     text_option(*command, "--metrics", o.metrics, "NAMES", "further counters of the GPU, by CUPTI's names for them")
         ->check(not_empty);
     text_option(*command, "--samples", o.samples, "N", "times taken of each variant and state");
+    command
+        ->add_option("--aa", o.aa,
+                     "the noise between runs: the same run again in so many further processes, 4 without a number")
+        ->option_text("[N]")
+        ->expected(0, 1)
+        ->default_str(standard_further_runs);
     text_option(*command, "--emulated-l2", o.emulated_l2, "BYTES",
                 "the emulated device's L2; K, M and G are understood");
     text_option(*command, "--format", o.format, "FORMAT", "table, markdown, csv or json (the profile)");
