@@ -47,7 +47,7 @@ struct CountDifference {
     double usual = 0;       // where no difference is allowed what most have; otherwise the middle of all
     std::size_t alike = 0;  // GPUs that have the usual one
     std::size_t gpus = 0;   // that have the count
-    Allowance allowance;
+    double allowed = 0;     // more or less than the usual one
 };
 
 struct FleetGpu {

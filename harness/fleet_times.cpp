@@ -102,20 +102,19 @@ Interval interval_of_difference(const std::vector<const TimedTogether*>& measure
     std::vector<double> differences;
     std::vector<double> rest;
     const auto statistic = [&](std::span<const double> medians) {
-        const auto mean_log = [&](std::size_t runs) {
-            double sum = 0;
-            for (const double seconds : medians.first(runs)) {
-                sum += std::log(seconds);
-            }
+        const auto log_time = [&](std::size_t runs) {  // as Runs::log_time() of those that come next
+            std::vector<double> logs(runs);
+            std::transform(medians.begin(), medians.begin() + static_cast<std::ptrdiff_t>(runs), logs.begin(),
+                           [](double seconds) { return std::log(seconds); });
             medians = medians.subspan(runs);
-            return sum / static_cast<double>(runs);
+            return median(std::move(logs));
         };
         differences.clear();
         for (const Drawn& one : drawn) {
-            const double own = mean_log(one.own);
+            const double own = log_time(one.own);
             rest.clear();
             for (const std::size_t runs : one.others) {
-                rest.push_back(mean_log(runs));
+                rest.push_back(log_time(runs));
             }
             differences.push_back(own - (rest.empty() ? one.rest : median(rest)));
         }
