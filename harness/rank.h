@@ -22,12 +22,11 @@ struct Rank {
     std::vector<std::pair<std::string, std::string>> facts() const;
 };
 
+// Set in the environment of a process that takes part in another one's run (run --aa): it is no rank of its own.
+inline constexpr const char* further_run_variable = "QKPROF_FURTHER_RUN";
+
 // Null where the variable is not set.
 using Environ = std::function<const char*(const char* variable)>;
-
-// Set in the environment of a process that is part of another one's run (run --aa): it is no rank, as it writes no file
-// and takes the GPU that it is told to.
-inline constexpr const char* further_run_variable = "QKPROF_FURTHER_RUN";
 
 // None where no launcher says all of it, as in the script of a batch job, and where it started one process alone. Where
 // several do, as below a step of Slurm that starts mpirun's daemons, the one that started this process counts. Throws

@@ -5,6 +5,7 @@
 #include "compare.h"
 #include "compare_rows.h"
 #include "compare_table.h"
+#include "fleet.h"
 #include "input_file.h"
 #include "junit.h"
 #include "names.h"
@@ -28,6 +29,7 @@ namespace {
 struct Options {
     std::string base;
     std::string now;
+    std::string fleet;
     std::string thresholds;
     std::string metrics;
     std::string variants;
@@ -175,9 +177,30 @@ Exit explain(const CLI::App& command, const Options& options, Format format) {
     return Exit::passed;
 }
 
+Exit compare_fleet(const Options& options, Format format) {
+    for (const auto& [given, name] :
+         {std::pair{!options.base.empty(), "BASE"}, std::pair{options.of_ceiling, "--of-ceiling"},
+          std::pair{options.explain, "--explain"}, std::pair{!options.junit.empty(), "--junit"}}) {
+        if (given) {
+            throw InputError(
+                fmt::format("{} is about two profiles, and --fleet about all in a folder: leave out one.", name));
+        }
+    }
+    std::vector<std::string> metrics = comparable_metrics();
+    metrics.insert(metrics.end(), {"result"});
+    const std::vector<std::string> variants = variant_names();
+    return fleet_command(options.fleet, read_thresholds(options.thresholds, variants),
+                         globs_of(options.metrics, "--metrics", "nothing that is compared matches", metrics),
+                         globs_of(options.variants, "--variants", "no variant matches", variants), options.strict,
+                         format, options.all);
+}
+
 Exit compare_command(const CLI::App& command, const Options& options) {
     (void)unknown_words(command, "");
     const Format format = parse_format(options.format);
+    if (!options.fleet.empty()) {
+        return compare_fleet(options, format);
+    }
     if (options.base.empty() && options.explain) {
         return explain(command, options, format);
     }
@@ -198,6 +221,10 @@ void add_compare(CLI::App& app, Action& chosen) {
     Options& o = *options;
     text_option(*command, "BASE", o.base, "", "a profile that was recorded with qkprof run --out")->check(not_empty);
     text_option(*command, "NEW", o.now, "", "another, which may be worse")->check(not_empty);
+    text_option(
+        *command, "--fleet", o.fleet, "DIR",
+        "in place of BASE and NEW: the profiles in a folder, one a GPU, and which GPUs are slower than the rest")
+        ->check(not_empty);
     text_option(*command, "--thresholds", o.thresholds, "FILE",
                 "what may differ by how much, read after profiles/thresholds.toml")
         ->check(not_empty);
@@ -217,6 +244,7 @@ void add_compare(CLI::App& app, Action& chosen) {
         "  qkprof compare base.json new.json\n"
         "  qkprof compare base.json new.json --strict --metrics 'global_*,launches' --junit compare.xml\n"
         "  qkprof compare base.json new.json --format markdown     for a comment on a pull request\n"
+        "  qkprof compare --fleet profiles/                        of mpirun -n 8 qkprof run --out profiles/gpu.json\n"
         "  qkprof compare --explain                                what may differ by how much\n"
         "In GitHub Actions it annotates too.\n"
         "Exit codes: 0 no cell is worse; 1 one is; 2 usage or input; 3 none is, but some are missing, not comparable\n"

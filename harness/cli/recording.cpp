@@ -100,4 +100,14 @@ void Recording::record(Plan plan, bool progress) {
     line.clear();
 }
 
+void Recording::measure_noise(int further_runs, FurtherRun run, bool progress) {
+    run.choice.device = device_->info().id;
+    Progress line(progress);
+    for (int i = 1; i <= further_runs && profile_.environment.complete && !interrupted; ++i) {
+        line.say(fmt::format("A/A: further run {} of {}", i, further_runs));
+        add_further_run(run, profile_);
+        keeper_.keep(profile_);
+    }
+}
+
 }  // namespace qkprof::cli

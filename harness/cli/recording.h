@@ -2,6 +2,7 @@
 // Where a launcher started several of them, each measures a GPU of its own and keeps a file of its own.
 #pragma once
 
+#include "further_runs.h"
 #include "gpu_lock.h"
 #include "output_file.h"
 #include "run.h"
@@ -40,10 +41,12 @@ class Recording {
     // Fills the profile. The first SIGINT or SIGTERM ends the run at its next step; the second ends the program: the
     // file is whole at every moment. `progress` says what is done even where standard error is no terminal.
     void record(Plan plan, bool progress);
+    // Runs the same so many times more, in processes of their own (further_runs.h); not after an interrupted run.
+    void measure_noise(int further_runs, FurtherRun run, bool progress);
     void keep_now() { keeper_.keep_now(profile_); }
 
     Device& device() { return *device_; }
-    Profile& profile() { return profile_; }
+    const Profile& profile() const { return profile_; }
 
   private:
     Keeper keeper_;

@@ -1,9 +1,7 @@
 // qkprof run: verify, count and time.
 #include "choice.h"
 
-#include "further_runs.h"
 #include "names.h"
-#include "progress.h"
 #include "recording.h"
 #include "results.h"
 #include "roofline.h"
@@ -95,15 +93,6 @@ void say_verdict(const Profile& profile) {
     }
 }
 
-// Runs the same `count` times more, in processes of their own.
-void measure_noise(int count, const FurtherRun& run, Profile& profile, bool progress) {
-    Progress line(progress);
-    for (int i = 1; i <= count && profile.environment.complete; ++i) {
-        line.say(fmt::format("A/A: further run {} of {}", i, count));
-        add_further_run(run, profile);
-    }
-}
-
 Exit run_command(const Options& options, const std::vector<std::string>& benchmark_flags) {
     const Format format = parse_format(options.format);
     constexpr long long most_samples = 1000000;
@@ -141,12 +130,12 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
 
     try {
         recording.record(plan, options.progress);
-        FurtherRun further = {.choice = options.choice,
-                              .metrics = options.metrics,
-                              .samples = samples,
-                              .benchmark_flags = benchmark_flags};
-        further.choice.device = info.id;
-        measure_noise(further_runs, further, recording.profile(), options.progress);
+        recording.measure_noise(further_runs,
+                                {.choice = options.choice,
+                                 .metrics = options.metrics,
+                                 .samples = samples,
+                                 .benchmark_flags = benchmark_flags},
+                                options.progress);
     } catch (...) {
         if (!recording.profile().measurements.empty()) {
             deliver(recording, options, format);
