@@ -110,8 +110,12 @@ class ModelJudge {
             if (!is_chosen(options_.variants, m.variant) || !m.ran()) {
                 continue;
             }
+            const bool looked_at = is_chosen(options_.metrics, "result");
+            gpu.results += looked_at ? 1 : 0;
             if (!m.right()) {
-                gpu.wrong.push_back(fmt::format("{}: {}.", m.name(), error_of(m)));
+                if (looked_at) {
+                    gpu.wrong.push_back(fmt::format("{}: {}.", m.name(), error_of(m)));
+                }
                 continue;
             }
             row_of(m).of[place] = &m;
@@ -443,7 +447,8 @@ Fleet lay_side_by_side(const std::vector<FleetMember>& members, const Thresholds
         fleet.models.push_back(ModelJudge(device, of_model, thresholds, options).judge());
     }
     const bool nothing = std::all_of(fleet.models.begin(), fleet.models.end(), [&](const FleetModel& model) {
-        return model.measurements == 0 || (model.spreads.empty() && !is_chosen(options.metrics, "real_time"));
+        return model.measurements == 0 || (model.spreads.empty() && !is_chosen(options.metrics, "real_time") &&
+                                           !is_chosen(options.metrics, "result"));
     });
     if (nothing && fleet.count(GpuStanding::wrong) == 0) {
         throw InputError(fmt::format(
@@ -465,7 +470,7 @@ Exit exit_of(const Fleet& fleet, bool strict) {
     }
     const bool judged = std::any_of(fleet.models.begin(), fleet.models.end(), [](const FleetModel& model) {
         return std::any_of(model.gpus.begin(), model.gpus.end(),
-                           [](const FleetGpu& gpu) { return gpu.time.judged + gpu.counts > 0; });
+                           [](const FleetGpu& gpu) { return gpu.time.judged + gpu.counts + gpu.results > 0; });
     });
     const bool open = !judged || fleet.count(GpuStanding::inconclusive) > 0;
     return !open ? Exit::passed : strict ? Exit::failed : Exit::inconclusive;

@@ -23,7 +23,7 @@ struct FleetMember {
 };
 
 struct FleetOptions {
-    std::vector<std::string> metrics;   // globs: those alone; empty: all
+    std::vector<std::string> metrics;   // globs: those alone ("result": whether it is right); empty: all
     std::vector<std::string> variants;  // likewise
 };
 
@@ -56,6 +56,7 @@ struct FleetGpu {
     std::string file;  // its name in the folder
     std::string rank;  // empty where no launcher started it
     GpuStanding standing = GpuStanding::ordinary;
+    std::size_t results = 0;  // that were looked at, whether they are right
     TimeVerdict time;
     std::size_t counts = 0;  // that were compared with those of others
     std::vector<CountDifference> differences;

@@ -1,10 +1,8 @@
 // Fleets that are made up: which GPUs are named, and that noise names none.
 #include "fleet.h"
 
-#include "fleet_folder.h"
 #include "fleet_table.h"
 #include "made_up_fleet.h"
-#include "program.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,13 +15,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-Thresholds standard() {
-    return Thresholds(parse_thresholds(embedded_thresholds_toml, "thresholds.toml",
-                                       {"fused_tile_bulk", "fused_table_shared", "fused_tile_shared"}));
-}
-
 Fleet judged(const std::vector<FleetMember>& members, const FleetOptions& options = {}) {
-    return lay_side_by_side(members, standard(), options);
+    return lay_side_by_side(members, project_thresholds(), options);
 }
 
 std::string refusal(const std::vector<FleetMember>& members, const FleetOptions& options = {}) {
@@ -341,6 +334,10 @@ TEST(Fleet, AWrongResultIsWorstOfAll) {
     EXPECT_EQ(fleet.models[0].gpus[1].uuid, MadeUpFleet::uuid(2));
     EXPECT_EQ(exit_of(fleet, false), Exit::wrong_result);
     EXPECT_THAT(sentences_of(fleet).front(), HasSubstr("(profile.rank005.json): fused_1/2x3x4x64/bf16/warm"));
+    EXPECT_EQ(exit_of(judged(members, {.metrics = {"result"}, .variants = {}}), false), Exit::wrong_result);
+    EXPECT_EQ(exit_of(judged(members, {.metrics = {"real_time"}, .variants = {}}), false), Exit::failed);
+    members.erase(members.begin() + 5);
+    EXPECT_EQ(exit_of(judged(members, {.metrics = {"result"}, .variants = {}}), true), Exit::passed);
 }
 
 TEST(Fleet, OtherProblemsOfTheSameNameAreOtherMeasurements) {
@@ -444,49 +441,6 @@ TEST(Fleet, ASpreadIsOfTheGpusMedians) {
     EXPECT_NEAR(spread.median / spread.least, 1.01, 1e-9);
     EXPECT_NEAR(spread.range(), 0.04 / 1.01, 1e-9);
     EXPECT_NEAR(*spread.spread, 0.01 / 1.01, 1e-9);
-}
-
-class FleetFolder : public Program {
-  protected:
-    void write(const std::string& name, const std::string& text) const { std::ofstream(folder_ / name) << text; }
-    void write(const std::string& name, const Profile& profile) const { write(name, to_json(profile)); }
-
-    std::string refused() const {
-        try {
-            read_fleet(folder_);
-        } catch (const InputError& error) {
-            return error.what();
-        }
-        return "no error";
-    }
-};
-
-TEST_F(FleetFolder, IsReadAsItWasWritten) {
-    std::vector<FleetMember> members = MadeUpFleet{.gpus = 20}.members();
-    slow_down(members[7], 1.05);
-    for (const FleetMember& member : members) {
-        write(member.path.filename().string(), member.profile);
-    }
-    write("log.txt", "not a profile");
-    write(".profile.json", "not a profile");
-    fs::create_directory(folder_ / "old.json");
-    const std::vector<FleetMember> read = read_fleet(folder_);
-    ASSERT_EQ(read.size(), 20U);
-    EXPECT_EQ(read[7].path, folder_ / "profile.rank007.json");
-    EXPECT_EQ(to_text(gpus_table(judged(read), true, 0), false), to_text(gpus_table(judged(members), true, 0), false));
-}
-
-TEST_F(FleetFolder, WhatIsNoFleetIsASentence) {
-    EXPECT_EQ(refused(), folder_.string() + " holds no *.json: a fleet is a folder of profiles, one a GPU.");
-    for (const FleetMember& member : MadeUpFleet{.gpus = 10}.members()) {
-        write(member.path.filename().string(), member.profile);
-    }
-    EXPECT_EQ(refused(), "no error");
-    write("profile.rank008.json", "[]");
-    write("profile.rank003.json", "{");  // the first by name is the one that is said
-    EXPECT_THAT(refused(), StartsWith("The profile " + (folder_ / "profile.rank003.json").string() + " is not JSON"));
-    EXPECT_THROW(read_fleet(folder_ / "nowhere"), InputError);
-    EXPECT_THROW(read_fleet(folder_ / "profile.rank003.json"), InputError);
 }
 
 }  // namespace
