@@ -97,7 +97,8 @@ class Builder final : public nlohmann::json_sax<Json> {
     bool end_array() override { return close(); }
 
     // `position` counts the bytes that were read: until the end of the token, or the one that is wrong.
-    bool parse_error(std::size_t position, const std::string& token, const nlohmann::detail::exception& error) override {
+    bool parse_error(std::size_t position, const std::string& token,
+                     const nlohmann::detail::exception& error) override {
         constexpr int number_overflow = 406;
         std::string why = error.id == number_overflow ? "too large a number" : reason_of(error.what());
         std::size_t fault = std::min(position, text_.size() + 1) - std::min<std::size_t>(position, 1);

@@ -14,9 +14,9 @@ namespace qkprof {
 inline constexpr std::size_t most_json_values = std::size_t{1} << 22U;
 inline constexpr std::size_t deepest_json = 32;
 
-// Throws InputError, naming `source` and the place, where the text is no JSON (RFC 8259), an object holds a key twice, a
-// text or key holds a control character other than tab and line feed, or it has more values than the above or is nested
-// deeper; `what` it is to be, as "profile", is for the sentence.
+// Throws InputError, naming `source` and the place, where the text is no JSON (RFC 8259), an object holds a key twice,
+// a text or key holds a control character other than tab and line feed, or it has more values than the above or is
+// nested deeper; `what` it is to be, as "profile", is for the sentence.
 nlohmann::json parse_json(std::string_view text, const char* what, const std::string& source);
 
 }  // namespace qkprof

@@ -2,9 +2,9 @@
 
 #include "error.h"
 #include "names.h"
+#include "toml_reader.h"
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <array>
@@ -28,12 +28,7 @@ InputError bad_file(std::string_view source, const toml::source_region& place, c
 // Of every table of the file, in its order (toml++ orders by name), what `parse` makes of it.
 template <class Parse>
 auto parse_tables(std::string_view toml, std::string_view source, Parse parse) {
-    toml::table root;
-    try {
-        root = toml::parse(toml, source);
-    } catch (const toml::parse_error& error) {
-        throw InputError(fmt::format("{}, line {}: {}", source, error.source().begin.line, error.description()));
-    }
+    const toml::table root = parse_toml(toml, source);
     using Item = decltype(parse(std::string_view(), std::declval<const toml::table&>()));
     std::vector<std::pair<toml::source_index, Item>> found;
     for (const auto& [name, value] : root) {
@@ -172,6 +167,14 @@ Preset parse_preset(std::string_view source, std::string_view name, const toml::
     return preset;
 }
 
+// Of a decode and of a prefill.
+std::vector<Problem> all_problems(const Model& model) {
+    std::vector<Problem> problems = model.decode();
+    const std::vector<Problem> prefill = model.prefill();
+    problems.insert(problems.end(), prefill.begin(), prefill.end());
+    return problems;
+}
+
 Model parse_model(std::string_view source, std::string_view name, const toml::table& table) {
     Model model;
     model.name = name;
@@ -228,7 +231,7 @@ Model parse_model(std::string_view source, std::string_view name, const toml::ta
     }
     p.eps = static_cast<float>(*eps);
     p.rotary_base = *base;
-    for (const Problem& problem : model.prefill()) {
+    for (const Problem& problem : all_problems(model)) {
         if (const std::string fault = fault_of(problem); !fault.empty()) {
             throw bad_file(source, table.source(), fmt::format("the model '{}' cannot be run: {}", name, fault));
         }
@@ -244,10 +247,9 @@ Problem with_tokens(Problem problem, std::int64_t batch, std::int64_t sequence) 
 
 // What may follow "model:", each with the problems that it means.
 std::vector<std::pair<std::string, std::vector<Problem>>> words_of(const Model& model) {
-    std::vector<Problem> both = model.decode();
-    const std::vector<Problem> prefill = model.prefill();
-    both.insert(both.end(), prefill.begin(), prefill.end());
-    return {{model.name + "/decode", model.decode()}, {model.name + "/prefill", prefill}, {model.name, both}};
+    return {{model.name + "/decode", model.decode()},
+            {model.name + "/prefill", model.prefill()},
+            {model.name, all_problems(model)}};
 }
 
 }  // namespace
@@ -270,9 +272,13 @@ std::vector<Problem> Preset::resolve(std::int64_t l2_bytes, DataType dtype) cons
     }
     Shape shape = partial;
     std::int64_t& follows = shape.batch == 0 ? shape.batch : shape.sequence;
-    const std::int64_t given = std::max<std::int64_t>(shape.batch, 1) * std::max<std::int64_t>(shape.sequence, 1);
-    const auto unit = static_cast<double>(given * shape.heads * shape.head_dim * bytes_of(dtype) * 2);
-    follows = std::max<std::int64_t>(1, std::llround(l2_multiple * static_cast<double>(l2_bytes) / unit));
+    const std::int64_t given = std::max(shape.batch, shape.sequence);  // the other is 0
+    // In double: the extents may be anything, and what is too large is said of the shape.
+    const double unit = static_cast<double>(given) * static_cast<double>(shape.heads) *
+                        static_cast<double>(shape.head_dim) * bytes_of(dtype) * 2;
+    constexpr double largest = 0x1p62;
+    follows =
+        std::max<std::int64_t>(1, std::llround(std::min(largest, l2_multiple * static_cast<double>(l2_bytes) / unit)));
     return {PresetProblem{.shape = parse_shape(shape.text()), .options = {}}.problem(dtype)};
 }
 

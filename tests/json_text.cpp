@@ -18,9 +18,10 @@ std::string refusal(std::string_view text) {
 }
 
 TEST(ParseJson, ReadsWhatTheLibraryReads) {
-    for (const char* text : {"{}", "[]", " [1, -2, 2.5e3, true, false, null, \"a\\n\\u00b5\", {\"b\": {\"c\": [[]]}}]\n", "0",
-                             "\"text\"", "\xef\xbb\xbf{\"after\": \"a byte order mark\"}", "[18446744073709551615]",
-                             "[\"tab\\tand line\\n\"]", "[1e-999]"}) {
+    for (const char* text :
+         {"{}", "[]", " [1, -2, 2.5e3, true, false, null, \"a\\n\\u00b5\", {\"b\": {\"c\": [[]]}}]\n", "0", "\"text\"",
+          "\xef\xbb\xbf{\"after\": \"a byte order mark\"}", "[18446744073709551615]", "[\"tab\\tand line\\n\"]",
+          "[1e-999]"}) {
         EXPECT_EQ(parse_json(text, "profile", "p.json"), nlohmann::json::parse(text)) << text;
     }
 }
@@ -46,19 +47,21 @@ TEST(ParseJson, SaysWhatIsNoJsonWithItsPlace) {
     says("{1: 2}", "line 1, column 2: unexpected number literal; expected string literal.");
     says("{'a': 2}", "line 1, column 2: invalid literal ''a''.");
     says("[\"\xff\"]", "line 1, column 3: invalid string: ill-formed UTF-8 byte.");
-    says("[\"a\x1b[2J\"]", "line 1, column 4: invalid string: control character U+001B (ESC) must be escaped to \\u001B.");
+    says("[\"a\x1b[2J\"]",
+         "line 1, column 4: invalid string: control character U+001B (ESC) must be escaped to \\u001B.");
     says("[\"" + std::string(100000, 'x'), "line 1, column 100003: invalid string: missing closing quote.");
     says("\x1b[2J", R"(line 1, column 1: invalid literal '\x1b'.)");
     says(std::string(3, '\0'), "line 1, column 1: a byte that is 0.");
     says(std::string_view("{}\n\0", 4), "line 2, column 1: a byte that is 0.");  // a file that was cut and filled up
-    says("\xff\xfe{", R"(line 1, column 1: invalid literal '\xff\xfe'.)");     // in 16 bits
+    says("\xff\xfe{", R"(line 1, column 1: invalid literal '\xff\xfe'.)");       // in 16 bits
     says("[1 true]", "line 1, column 4: unexpected true literal; expected ']'.");
     says("\xef\xbb", "line 1, column 1: invalid BOM; must be 0xEF 0xBB 0xBF if given '\\xef\\xbb'.");
 }
 
 TEST(ParseJson, AKeyThatStandsTwiceIsRefused) {
     EXPECT_EQ(refusal("{\"a\": 1, \"a\": 1}"), "p.json has 'a' twice.");
-    EXPECT_EQ(refusal("{\"all\": [{}, {\"a\": {\"b\": 1, \"c\": [], \"b\": 2}}]}"), "p.json, 'all'[1], 'a' has 'b' twice.");
+    EXPECT_EQ(refusal("{\"all\": [{}, {\"a\": {\"b\": 1, \"c\": [], \"b\": 2}}]}"),
+              "p.json, 'all'[1], 'a' has 'b' twice.");
     EXPECT_EQ(refusal("[{\"a\": 1}, {\"a\": 1}]"), "no error");
 }
 
@@ -92,7 +95,8 @@ TEST(ParseJson, MoreValuesThanAnyProfileHasAreNotRead) {
         return text + "]";
     };
     EXPECT_EQ(refusal(list(most_json_values)), "no error");
-    EXPECT_EQ(refusal(list(most_json_values + 1)), "The profile p.json holds more than 4194304 values: it is not read.");
+    EXPECT_EQ(refusal(list(most_json_values + 1)),
+              "The profile p.json holds more than 4194304 values: it is not read.");
 }
 
 }  // namespace

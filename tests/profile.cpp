@@ -69,6 +69,45 @@ TEST(Profile, IsReadBackAsItWasWritten) {
     EXPECT_TRUE(std::isnan(after.measurements[3].verification.error_norm));
 }
 
+TEST(Profile, TheTimesOfFurtherRunsAreReadBack) {
+    Profile before = sample_profile();
+    const std::vector<std::vector<double>> runs = {{1.25e-6, 3e-3}, {}, {7e-9}};
+    before.measurements[0].aa_seconds = runs;
+    before.measurements[2].aa_seconds = runs;  // it has no time of its own, and no unit
+    before.measurements[1].aa_seconds = {{}};
+    const Json file = Json::parse(to_json(before));
+    EXPECT_EQ(file["benchmarks"][0]["aa_times"].dump(), "[[1.25,3000.0],[],[0.007]]");  // in its unit, us
+    EXPECT_FALSE(file["benchmarks"][1].contains("aa_times"));
+    EXPECT_FALSE(file["benchmarks"][7].contains("aa_times"));
+    const Profile after = parse_profile(file.dump(), "memory");
+    for (const std::size_t i : {0U, 2U}) {
+        ASSERT_EQ(after.measurements[i].aa_seconds.size(), runs.size());
+        for (std::size_t run = 0; run < runs.size(); ++run) {
+            ASSERT_EQ(after.measurements[i].aa_seconds[run].size(), runs[run].size());
+            for (std::size_t s = 0; s < runs[run].size(); ++s) {
+                EXPECT_DOUBLE_EQ(after.measurements[i].aa_seconds[run][s], runs[run][s]);
+            }
+        }
+    }
+    EXPECT_EQ(after.measurements[1].aa_seconds, before.measurements[1].aa_seconds);
+    EXPECT_TRUE(after.measurements[3].aa_seconds.empty());
+    Json in_ns = file;
+    for (std::size_t i = 0; i < 3; ++i) {
+        in_ns["benchmarks"][i]["time_unit"] = "ns";
+    }
+    EXPECT_DOUBLE_EQ(parse_profile(in_ns.dump(), "memory").measurements[0].aa_seconds[0][0], 1.25e-9);
+}
+
+// Of the context that a user gives on the command line.
+TEST(Profile, AControlCharacterIsWrittenAsText) {
+    Profile before = sample_profile();
+    before.environment.further = {{"who\x1b", "\x1b[2J"}};
+    const Profile after = parse_profile(to_json(before), "memory");
+    ASSERT_EQ(after.environment.further.size(), 1U);
+    EXPECT_EQ(after.environment.further[0].first, R"(who\x1b)");
+    EXPECT_EQ(after.environment.further[0].second, R"(\x1b[2J)");
+}
+
 TEST(Profile, IsGoogleBenchmarksSchema) {
     const Json file = Json::parse(to_json(sample_profile()));
     EXPECT_EQ(file["context"]["library_build_type"].get<std::string>().size() > 0, true);
@@ -310,8 +349,13 @@ TEST(ReadProfile, RefusesWhatIsNoFile) {
     EXPECT_THROW(read_profile("/dev/zero"), InputError);
     const auto path = std::filesystem::temp_directory_path() / "qkprof-test-huge.json";
     std::ofstream(path) << "{}";
-    std::filesystem::resize_file(path, (std::uintmax_t{1} << 30U) + 1);
+    std::filesystem::resize_file(path, (std::uintmax_t{64} << 20U) + 1);
     EXPECT_THROW(read_profile(path), InputError);
+    try {
+        read_profile(path);
+    } catch (const InputError& error) {
+        EXPECT_EQ(error.what(), path.string() + " has 67108865 bytes and a profile at most 67108864: it is not read.");
+    }
     std::ofstream(path) << to_json(sample_profile());
     EXPECT_EQ(read_profile(path).measurements.size(), 7U);
     std::filesystem::remove(path);

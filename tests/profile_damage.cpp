@@ -23,12 +23,17 @@ TEST(DamagedProfile, DamageIsSaidWithItsPlace) {
     };
     says("", "The profile p.json is empty.");
     says(" \n", "The profile p.json is empty.");
-    says("{\"context\": ", "The profile p.json is not JSON: parse error at line 1");
+    says("\xef\xbb\xbf", "The profile p.json is not JSON: line 1, column 2: unexpected end of input");
+    says("{\"context\": ", "The profile p.json is not JSON: line 1, column 13: unexpected end of input");
     says("[]", "p.json is not a JSON object.");
     says("{}", "p.json is not a profile of qkprof");
-    says(std::string(100000, '['), "not JSON");
+    says(std::string(100000, '['), "p.json is nested deeper than 32 levels: it is not read.");
     says(changed([](Json& f) { f["context"]["schema_version"] = 99; }), "newer qkprof (schema 99");
     says(changed([](Json& f) { f["context"]["schema_version"] = "1"; }), "'schema_version' is not a whole number");
+    says(changed([](Json& f) { f["context"]["schema_version"] = 1.5; }), "'schema_version' is not a whole number");
+    says(changed([](Json& f) { f["context"]["schema_version"] = 0; }),
+         "p.json, 'context': 'schema_version' is below 1, which no qkprof writes.");
+    says(changed([](Json& f) { f["context"]["schema_version"] = -1; }), "'schema_version' is below 1");
     says(changed([](Json& f) { f.erase("benchmarks"); }), "'benchmarks' is missing");
     says(changed([](Json& f) { f["benchmarks"] = 1; }), "'benchmarks' is not a list");
     says(changed([](Json& f) { f["benchmarks"][2]["real_time"] = "fast"; }),
@@ -144,7 +149,67 @@ TEST(DamagedProfile, NumbersThatCannotBeAreRefused) {
     std::string overflow = good.dump();
     const std::string eps = "\"eps\":1e-06";
     overflow.replace(overflow.find(eps), eps.size(), "\"eps\":1e999");
-    EXPECT_NE(refusal(overflow).find("p.json is not JSON: number overflow"), std::string::npos) << refusal(overflow);
+    EXPECT_NE(refusal(overflow).find("too large a number '1e999'."), std::string::npos) << refusal(overflow);
+}
+
+// In the file's own unit, whatever that is.
+TEST(DamagedProfile, TimesThatNoClockShowsAreRefused) {
+    const Json good = Json::parse(to_json(sample_profile()));
+    const auto says = [&](const char* key, const Json& value, const char* unit, const std::string& part) {
+        Json file = good;
+        for (std::size_t i = 0; i < 3; ++i) {
+            file["benchmarks"][i]["time_unit"] = unit;
+        }
+        file["benchmarks"][1][key] = value;
+        const std::string message = refusal(file.dump());
+        EXPECT_NE(message.find(part), std::string::npos) << key << ": " << message;
+    };
+    says("real_time", 1, "ns", "no error");
+    says("real_time", 1e-300, "ns", "'real_time' is no time between 1e-12 and 1e9 seconds");
+    says("real_time", 1e300, "s", "'real_time' is no time between 1e-12 and 1e9 seconds");
+    says("cpu_time", 1e300, "s", "'cpu_time' is above 1e9 seconds");
+    says("cpu_time", 0, "s", "no error");
+}
+
+TEST(DamagedProfile, TimesOfFurtherRunsAreCheckedEachWithItsPlace) {
+    Profile profile = sample_profile();
+    profile.measurements[0].aa_seconds = {{1e-6, 2e-6}, {3e-6}};
+    const Json good = Json::parse(to_json(profile));
+    ASSERT_EQ(refusal(good.dump()), "no error");
+    const std::string place = "p.json, benchmarks[0] (copy/2x3x4x64/bf16/cold/threads:64): 'aa_times' is ";
+    const auto says = [&](const char* pointer, const Json& value, const std::string& part) {
+        Json file = good;
+        file[Json::json_pointer(pointer)] = value;
+        EXPECT_EQ(refusal(file.dump()), place + part);
+    };
+    const std::string no_time = " is no time between 1e-12 and 1e9 seconds.";
+    says("/benchmarks/0/aa_times", 3, "not a list of lists of times.");
+    says("/benchmarks/0/aa_times", Json::object(), "not a list of lists of times.");
+    says("/benchmarks/0/aa_times/1", 3, "not a list of lists of times.");
+    says("/benchmarks/0/aa_times/0/1", 0, "a list whose [0][1]" + no_time);
+    says("/benchmarks/0/aa_times/1/0", -1, "a list whose [1][0]" + no_time);
+    says("/benchmarks/0/aa_times/1/0", 1e300, "a list whose [1][0]" + no_time);
+    says("/benchmarks/0/aa_times/1/0", nullptr, "a list whose [1][0]" + no_time);
+    says("/benchmarks/0/aa_times/1/0", "fast", "a list whose [1][0]" + no_time);
+    Json file = good;  // they are of all samples
+    file["benchmarks"][1]["aa_times"] = Json::array();
+    EXPECT_NE(refusal(file.dump()).find("'aa_times' is not what the first entry"), std::string::npos);
+}
+
+// A made-up name or key must not fill the terminal, or tell it what to do.
+TEST(DamagedProfile, WhatIsQuotedIsShortAndPrintable) {
+    Json file = Json::parse(to_json(sample_profile()));
+    file["benchmarks"][0]["name"] = std::string(1 << 20, 'x');
+    EXPECT_LT(refusal(file.dump()).size(), 500U);
+    file["benchmarks"][0]["name"] = "\x1b[2J";
+    EXPECT_EQ(refusal(file.dump()), "p.json, 'benchmarks'[0], 'name' is text with a control character.");
+    file["benchmarks"][0].erase("name");
+    file["benchmarks"][0][std::string(1 << 20, 'x') + "_source"] = "counted";
+    EXPECT_LT(refusal(file.dump()).size(), 500U);
+    const std::string good = to_json(sample_profile());
+    const std::size_t context = good.find("{\"date\"") + 1;
+    EXPECT_EQ(refusal(std::string(good).insert(context, "\"date\": \"once\", ")),
+              "p.json, 'context' has 'date' twice.");
 }
 
 TEST(DamagedProfile, OldOnesThatRepeatTheFactsInEachEntryAreRead) {
@@ -160,10 +225,15 @@ TEST(DamagedProfile, OldOnesThatRepeatTheFactsInEachEntryAreRead) {
     EXPECT_EQ(profile.measurements[1].seconds.size(), 3U);
 }
 
+// At every byte, and every byte but the last ones changed into one that JSON allows nowhere.
 TEST(DamagedProfile, AnyTruncationIsRefused) {
     const std::string good = to_json(sample_profile());
-    for (std::size_t length = 0; length + 2 < good.size(); length += 97) {
-        EXPECT_NE(refusal(good.substr(0, length)), "no error") << length;
+    for (std::size_t length = 1; length + 2 < good.size(); length += 11) {
+        const std::string message = refusal(good.substr(0, length));
+        ASSERT_NE(message.find("The profile p.json is not JSON: line "), std::string::npos) << length << message;
+        std::string changed = good;
+        changed[length] = '\x01';
+        ASSERT_NE(refusal(changed).find("The profile p.json is not JSON: line "), std::string::npos) << length;
     }
 }
 
