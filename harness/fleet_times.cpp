@@ -189,7 +189,7 @@ class Judge {
             look_at_each(gpu);
             if (verdicts_[gpu].judged > 0) {
                 judged.push_back(gpu);
-                middles.push_back(middle_of(gpu, [](const TimeCell& cell) { return cell.difference; }));
+                middles.push_back(middle_difference(gpu));
             }
         }
         for_each_chunk(static_cast<std::int64_t>(judged.size()), 1, [&](std::int64_t, std::int64_t i, std::int64_t) {
@@ -210,11 +210,10 @@ class Judge {
         }
     }
 
-    template <class Value>
-    double middle_of(std::size_t gpu, const Value& value) const {
-        std::vector<double> values;
-        for_each_cell(gpu, [&](const TimedTogether&, const TimeCell& cell) { values.push_back(value(cell)); });
-        return median(std::move(values));
+    double middle_difference(std::size_t gpu) const {
+        std::vector<double> differences;
+        for_each_cell(gpu, [&](const TimedTogether&, const TimeCell& cell) { differences.push_back(cell.difference); });
+        return median(std::move(differences));
     }
 
     void look_at_each(std::size_t gpu) {
@@ -235,6 +234,14 @@ class Judge {
         }
     }
 
+    // Of many measurements the quietest quarter's, of few the middle one's.
+    double noise_over_all(std::size_t gpu) const {
+        std::vector<double> noises;
+        for_each_cell(gpu, [&](const TimedTogether&, const TimeCell& cell) { noises.push_back(cell.noise); });
+        std::sort(noises.begin(), noises.end());
+        return noises[noises.size() / (noises.size() < many_measurements ? 2 : 4)];
+    }
+
     void decide(std::size_t gpu, double difference, const std::vector<double>& rest) {
         TimeVerdict& verdict = verdicts_[gpu];
         std::vector<const TimedTogether*> judged;
@@ -243,8 +250,8 @@ class Judge {
             judged.push_back(&m);
             allowed.push_back(std::log1p(m.allowance.relative));
         });
-        const bool evens_out = rest.size() >= enough_for_noise && judged.size() >= many_measurements;
-        const double noise = evens_out ? 0 : middle_of(gpu, [](const TimeCell& cell) { return cell.noise; });
+        const bool shown_by_others = rest.size() >= enough_for_noise && judged.size() >= many_measurements;
+        const double noise = shown_by_others ? 0 : noise_over_all(gpu);
         const double limit = std::max({median(std::move(allowed)), noise, limit_by_spread(rest)});
         std::optional<Interval> interval;
         if (difference > limit) {

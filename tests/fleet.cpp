@@ -66,6 +66,32 @@ TEST(Fleet, NoiseAloneNamesNoGpu) {
     }
 }
 
+// The further runs of one H200 as if each had been another GPU: noise as it is, which in single cells is up to 20 %.
+std::vector<FleetMember> recorded_runs(bool with_further_runs) {
+    Profile recorded = read_profile(QKPROF_PROFILES_FOLDER "/h200/baseline.json");
+    std::erase_if(recorded.measurements, [](const Measurement& m) { return !m.variant.starts_with("fused_register"); });
+    std::vector<FleetMember> members;
+    for (std::size_t gpu = 0; gpu < recorded.measurements.front().aa_seconds.size(); ++gpu) {
+        members.push_back({fmt::format("/fleet/{}.json", gpu), recorded});
+        Profile& profile = members.back().profile;
+        profile.environment.device.facts = {{"uuid", MadeUpFleet::uuid(gpu)}};
+        for (Measurement& m : profile.measurements) {
+            m.seconds = m.aa_seconds.at(gpu);
+            m.aa_seconds.resize(with_further_runs ? 3 : 0);
+        }
+    }
+    return members;
+}
+
+TEST(Fleet, TheNoiseOfAnH200NamesNoGpu) {
+    for (const bool with_further_runs : {false, true}) {
+        std::vector<FleetMember> members = recorded_runs(with_further_runs);
+        EXPECT_THAT(standing(judged(members), GpuStanding::slower), IsEmpty());
+        slow_down(members[3], with_further_runs ? 1.025 : 1.05);
+        EXPECT_THAT(standing(judged(members), GpuStanding::slower), testing::ElementsAre(MadeUpFleet::uuid(3)));
+    }
+}
+
 TEST(Fleet, OneSlowGpuOfManyIsNamedByItsUuidAndHost) {
     std::vector<FleetMember> members = MadeUpFleet{}.members();
     slow_down(members[42], 1.03);
