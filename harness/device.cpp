@@ -17,16 +17,24 @@ namespace {
 
 #ifdef QKPROF_WITH_CUDA
 std::unique_ptr<Device> open_gpu(int ordinal) { return open_cuda_device(ordinal); }
+void leave_gpu(int ordinal) { leave_cuda_gpu(ordinal); }
 #else
 std::unique_ptr<Device> open_gpu(int /*ordinal*/) {
     throw CannotMeasure(fmt::format("No GPU can be opened: {}.", discover_gpus().no_gpu_reason));
 }
+void leave_gpu(int /*ordinal*/) {}
 #endif
 
 }  // namespace
 
 std::unique_ptr<Device> open_device(const std::string& id, const EmulatorOptions& emulator) {
     return id == "emulated" ? open_emulated_device(emulator) : open_gpu(gpu_ordinal(id));
+}
+
+void leave(const std::string& id) {
+    if (id != "emulated") {
+        leave_gpu(gpu_ordinal(id));
+    }
 }
 
 int gpu_ordinal(const std::string& id) {

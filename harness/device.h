@@ -94,6 +94,10 @@ struct EmulatorOptions {
 };
 std::unique_ptr<Device> open_device(const std::string& id, const EmulatorOptions& emulator = {});
 
+// Ends the hold of this process on a GPU whose Device is gone, so that another process has it alone: a context that
+// only exists moves the times of others. Of the emulated device there is nothing to do.
+void leave(const std::string& id);
+
 // The N of "cuda:N", 0 for "cuda". Throws InputError for any other word.
 int gpu_ordinal(const std::string& id);
 

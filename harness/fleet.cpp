@@ -96,10 +96,11 @@ class ModelJudge {
     void add_gpu(const FleetMember& member, std::size_t place) {
         const Environment& environment = member.profile.environment;
         FleetGpu& gpu = model_.gpus[place];
-        gpu.uuid = value_named(environment.device.facts, "uuid");
-        gpu.host = environment.host_name;
-        gpu.file = member.path.filename().string();
-        gpu.rank = value_named(environment.further, "rank");
+        const auto shown = [](const std::string& text) { return printable(text, std::string::npos); };
+        gpu.uuid = shown(value_named(environment.device.facts, "uuid"));
+        gpu.host = shown(environment.host_name);
+        gpu.file = shown(member.path.filename().string());
+        gpu.rank = shown(value_named(environment.further, "rank"));
         for (const CalibrationRow& row : environment.calibration.rows) {
             if (agreement_of(row) == Agreement::off) {
                 misread_[place].insert(row.counter);
@@ -109,8 +110,12 @@ class ModelJudge {
             if (!is_chosen(options_.variants, m.variant) || !m.ran()) {
                 continue;
             }
+            const bool looked_at = is_chosen(options_.metrics, "result");
+            gpu.results += looked_at ? 1 : 0;
             if (!m.right()) {
-                gpu.wrong.push_back(fmt::format("{}: {}.", m.name(), error_of(m)));
+                if (looked_at) {
+                    gpu.wrong.push_back(fmt::format("{}: {}.", m.name(), error_of(m)));
+                }
                 continue;
             }
             row_of(m).of[place] = &m;
@@ -163,6 +168,20 @@ class ModelJudge {
         return metric == "error_norm" ? std::optional(m->verification.error_norm) : counter_of(*m, metric).value;
     }
 
+    // Over the GPUs; none where none has it.
+    std::optional<double> middle_of(const Row& row, const std::string& metric) const {
+        if (metric == compulsory_bytes_metric) {
+            return static_cast<double>(row.first->problem.compulsory_bytes());
+        }
+        std::vector<double> values;
+        for (std::size_t i = 0; i < row.of.size(); ++i) {
+            if (const std::optional<double> value = value_of(row, metric, i)) {
+                values.push_back(*value);
+            }
+        }
+        return values.empty() ? std::nullopt : std::optional(median(std::move(values)));
+    }
+
     void compare_count(const Row& row, const std::string& metric) {
         std::vector<std::size_t> having;
         std::vector<double> values;
@@ -181,7 +200,9 @@ class ModelJudge {
         const Allowance allowance =
             thresholds_.of(metric, *row.first, counter_of(*row.of[having.front()], metric).source);
         add_spread(metric, row.name, values, allowance.compared);
-        if (!allowance.compared || values.size() < 2) {
+        const std::optional<double> reference =
+            allowance.relative_to.empty() ? std::nullopt : middle_of(row, allowance.relative_to);
+        if (!allowance.compared || values.size() < 2 || (!allowance.relative_to.empty() && !reference)) {
             return;
         }
         for (std::size_t i = 0; 2 * having.size() > holding && i < row.of.size(); ++i) {
@@ -192,7 +213,7 @@ class ModelJudge {
         std::vector<double> sorted = values;
         std::sort(sorted.begin(), sorted.end());
         const double usual = allowance.exact() ? most_common(values).first : sorted[(sorted.size() - 1) / 2];
-        const double allowed = std::max(allowance.absolute, allowance.relative * std::abs(usual));
+        const double allowed = std::max(allowance.absolute, allowance.relative * std::abs(reference.value_or(usual)));
         const auto differs = [&](double value) { return std::abs(value - usual) > allowed; };
         const auto alike =
             values.size() - static_cast<std::size_t>(std::count_if(values.begin(), values.end(), differs));
@@ -206,7 +227,7 @@ class ModelJudge {
                                            .usual = usual,
                                            .alike = alike,
                                            .gpus = values.size(),
-                                           .allowance = allowance});
+                                           .allowed = allowed});
             }
         }
     }
@@ -266,10 +287,14 @@ class ModelJudge {
         std::vector<RunTimes::Deviation> found;
         for (std::size_t i = 0; i < row.of.size(); ++i) {
             const Measurement* m = row.of[i];
-            if (m == nullptr || (!m->seconds.empty() && m->timer != timer)) {
+            if (m == nullptr) {
                 continue;
             }
-            one.of[i] = times[i].of(*m);
+            if (m->seconds.empty() || m->timer == timer) {
+                one.of[i] = times[i].of(*m);
+            } else {
+                one.of[i].unknown = fmt::format("its timer is {}, and that of most others {}", m->timer, timer);
+            }
             if (model_.gpus[i].reason.empty()) {
                 model_.gpus[i].reason = one.of[i].unknown;  // in case that nothing of it can be judged
             }
@@ -422,7 +447,8 @@ Fleet lay_side_by_side(const std::vector<FleetMember>& members, const Thresholds
         fleet.models.push_back(ModelJudge(device, of_model, thresholds, options).judge());
     }
     const bool nothing = std::all_of(fleet.models.begin(), fleet.models.end(), [&](const FleetModel& model) {
-        return model.measurements == 0 || (model.spreads.empty() && !is_chosen(options.metrics, "real_time"));
+        return model.measurements == 0 || (model.spreads.empty() && !is_chosen(options.metrics, "real_time") &&
+                                           !is_chosen(options.metrics, "result"));
     });
     if (nothing && fleet.count(GpuStanding::wrong) == 0) {
         throw InputError(fmt::format(
@@ -444,7 +470,7 @@ Exit exit_of(const Fleet& fleet, bool strict) {
     }
     const bool judged = std::any_of(fleet.models.begin(), fleet.models.end(), [](const FleetModel& model) {
         return std::any_of(model.gpus.begin(), model.gpus.end(),
-                           [](const FleetGpu& gpu) { return gpu.time.judged + gpu.counts > 0; });
+                           [](const FleetGpu& gpu) { return gpu.time.judged + gpu.counts + gpu.results > 0; });
     });
     const bool open = !judged || fleet.count(GpuStanding::inconclusive) > 0;
     return !open ? Exit::passed : strict ? Exit::failed : Exit::inconclusive;

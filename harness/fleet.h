@@ -23,7 +23,7 @@ struct FleetMember {
 };
 
 struct FleetOptions {
-    std::vector<std::string> metrics;   // globs: those alone; empty: all
+    std::vector<std::string> metrics;   // globs: those alone ("result": whether it is right); empty: all
     std::vector<std::string> variants;  // likewise
 };
 
@@ -47,7 +47,7 @@ struct CountDifference {
     double usual = 0;       // where no difference is allowed what most have; otherwise the middle of all
     std::size_t alike = 0;  // GPUs that have the usual one
     std::size_t gpus = 0;   // that have the count
-    Allowance allowance;
+    double allowed = 0;     // more or less than the usual one
 };
 
 struct FleetGpu {
@@ -56,6 +56,7 @@ struct FleetGpu {
     std::string file;  // its name in the folder
     std::string rank;  // empty where no launcher started it
     GpuStanding standing = GpuStanding::ordinary;
+    std::size_t results = 0;  // that were looked at, whether they are right
     TimeVerdict time;
     std::size_t counts = 0;  // that were compared with those of others
     std::vector<CountDifference> differences;

@@ -4,6 +4,7 @@
 #include "results.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -170,17 +171,21 @@ std::string slower_text(const FleetGpu& gpu, std::size_t others) {
 
 std::string difference_text(const FleetGpu& gpu) {
     const CountDifference& d = gpu.differences.front();
-    const double allowed = std::max(d.allowance.absolute, d.allowance.relative * std::abs(d.usual));
     return fmt::format(
         "{}: {} of {} is {}, and {} on {} of {} GPUs ({} allowed){}.", gpu.name(), d.metric, d.measurement,
         plain(d.value), plain(d.usual), d.alike, d.gpus,
-        d.allowance.exact() ? "no difference is" : fmt::format("{:.3g} more or less is", allowed),
+        d.allowed == 0 ? "no difference is" : fmt::format("{} more or less is", plain(d.allowed)),
         gpu.differences.size() == 1 ? "" : fmt::format("; {} more of its counts differ", gpu.differences.size() - 1));
+}
+
+void add_note(Section& section, const std::string& note, std::size_t width) {
+    constexpr std::size_t indent = 2;
+    section.notes.push_back(fmt::format("{}", fmt::join(lines_of(note, width, indent), "\n")));
 }
 
 }  // namespace
 
-Table gpus_table(const Fleet& fleet, bool all) {
+Table gpus_table(const Fleet& fleet, bool all, std::size_t width) {
     Table table;
     table.columns = {{"GPU"},
                      {"host"},
@@ -207,7 +212,9 @@ Table gpus_table(const Fleet& fleet, bool all) {
         if (shown < model.gpus.size()) {
             section.notes.push_back(rest_text(model.gpus, shown));
         }
-        section.notes.insert(section.notes.end(), model.notes.begin(), model.notes.end());
+        for (const std::string& note : model.notes) {
+            add_note(section, note, width);
+        }
         table.sections.push_back(std::move(section));
         timed = timed || model.timed > 0;
         noise_measured = noise_measured && (model.noise_measured || model.timed == 0);
@@ -226,7 +233,7 @@ Table gpus_table(const Fleet& fleet, bool all) {
     return table;
 }
 
-Table spreads_table(const Fleet& fleet, bool all) {
+Table spreads_table(const Fleet& fleet, bool all, std::size_t width) {
     Table table;
     table.columns = {{"metric"},         {"GPUs", true},   {"least", true},      {"median", true},
                      {"greatest", true}, {"spread", true}, {"differs in", true}, {all ? "measurement" : "most in"}};
@@ -260,7 +267,7 @@ Table spreads_table(const Fleet& fleet, bool all) {
                  {spread.measurement}});
         }
         if (!equal.empty()) {
-            section.notes.push_back(fmt::format("equal on all of them in every measurement: {}", joined(equal)));
+            add_note(section, fmt::format("equal on all of them in every measurement: {}", joined(equal)), width);
         }
         table.sections.push_back(std::move(section));
     }

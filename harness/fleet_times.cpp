@@ -102,20 +102,19 @@ Interval interval_of_difference(const std::vector<const TimedTogether*>& measure
     std::vector<double> differences;
     std::vector<double> rest;
     const auto statistic = [&](std::span<const double> medians) {
-        const auto mean_log = [&](std::size_t runs) {
-            double sum = 0;
-            for (const double seconds : medians.first(runs)) {
-                sum += std::log(seconds);
-            }
+        const auto log_time = [&](std::size_t runs) {  // as Runs::log_time() of those that come next
+            std::vector<double> logs(runs);
+            std::transform(medians.begin(), medians.begin() + static_cast<std::ptrdiff_t>(runs), logs.begin(),
+                           [](double seconds) { return std::log(seconds); });
             medians = medians.subspan(runs);
-            return sum / static_cast<double>(runs);
+            return median(std::move(logs));
         };
         differences.clear();
         for (const Drawn& one : drawn) {
-            const double own = mean_log(one.own);
+            const double own = log_time(one.own);
             rest.clear();
             for (const std::size_t runs : one.others) {
-                rest.push_back(mean_log(runs));
+                rest.push_back(log_time(runs));
             }
             differences.push_back(own - (rest.empty() ? one.rest : median(rest)));
         }
@@ -190,7 +189,7 @@ class Judge {
             look_at_each(gpu);
             if (verdicts_[gpu].judged > 0) {
                 judged.push_back(gpu);
-                middles.push_back(middle_of(gpu, [](const TimeCell& cell) { return cell.difference; }));
+                middles.push_back(middle_difference(gpu));
             }
         }
         for_each_chunk(static_cast<std::int64_t>(judged.size()), 1, [&](std::int64_t, std::int64_t i, std::int64_t) {
@@ -211,11 +210,10 @@ class Judge {
         }
     }
 
-    template <class Value>
-    double middle_of(std::size_t gpu, const Value& value) const {
-        std::vector<double> values;
-        for_each_cell(gpu, [&](const TimedTogether&, const TimeCell& cell) { values.push_back(value(cell)); });
-        return median(std::move(values));
+    double middle_difference(std::size_t gpu) const {
+        std::vector<double> differences;
+        for_each_cell(gpu, [&](const TimedTogether&, const TimeCell& cell) { differences.push_back(cell.difference); });
+        return median(std::move(differences));
     }
 
     void look_at_each(std::size_t gpu) {
@@ -236,6 +234,14 @@ class Judge {
         }
     }
 
+    // Of many measurements the quietest quarter's, of few the middle one's.
+    double noise_over_all(std::size_t gpu) const {
+        std::vector<double> noises;
+        for_each_cell(gpu, [&](const TimedTogether&, const TimeCell& cell) { noises.push_back(cell.noise); });
+        std::sort(noises.begin(), noises.end());
+        return noises[noises.size() / (noises.size() < many_measurements ? 2 : 4)];
+    }
+
     void decide(std::size_t gpu, double difference, const std::vector<double>& rest) {
         TimeVerdict& verdict = verdicts_[gpu];
         std::vector<const TimedTogether*> judged;
@@ -244,8 +250,8 @@ class Judge {
             judged.push_back(&m);
             allowed.push_back(std::log1p(m.allowance.relative));
         });
-        const bool evens_out = rest.size() >= enough_for_noise && judged.size() >= many_measurements;
-        const double noise = evens_out ? 0 : middle_of(gpu, [](const TimeCell& cell) { return cell.noise; });
+        const bool shown_by_others = rest.size() >= enough_for_noise && judged.size() >= many_measurements;
+        const double noise = shown_by_others ? 0 : noise_over_all(gpu);
         const double limit = std::max({median(std::move(allowed)), noise, limit_by_spread(rest)});
         std::optional<Interval> interval;
         if (difference > limit) {

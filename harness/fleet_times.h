@@ -2,9 +2,10 @@
 // others' times, and over all measurements the middle of these ratios is.
 //
 // Slower is what is beyond the threshold, beyond the noise between two runs of one GPU (noise.h) and beyond what the
-// others differ among themselves, with its whole 99 % interval. Over many measurements the noise of each evens out:
-// where the others are enough to show how far GPUs and runs differ over all, that alone is the noise over all. In a
-// single measurement it does not, and of hundreds some are always far off: a few alone make no GPU slower.
+// others differ among themselves, with its whole 99 % interval. Over many measurements the noise of each evens out, but
+// for a part that they have in common, which is no more than the noise of the quiet ones; where the others are enough
+// to show how far GPUs and runs differ over all, it is in that. In a single measurement nothing evens out, and of
+// hundreds some are always far off: a few alone make no GPU slower.
 #pragma once
 
 #include "noise.h"

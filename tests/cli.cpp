@@ -369,6 +369,17 @@ TEST_F(Cli, ATraceNeedsAGpu) {
     EXPECT_NE(qkprof("trace --help").out.find("--sweep"), std::string::npos);
 }
 
+TEST_F(Cli, TheNoiseOfTimesNeedsAClock) {
+    for (const char* aa : {"--aa", "--aa 2", "--aa=2"}) {
+        const Result r = qkprof(std::string(small) + aa);
+        EXPECT_EQ(r.exit_code, 4);
+        EXPECT_EQ(r.err,
+                  "qkprof: --aa measures the noise of times, and the emulated device has no clock: leave it out.\n");
+    }
+    expect_refused(std::string(small) + "--aa 0", "--aa 0 is out of range");
+    expect_refused(std::string(small) + "--aa many", "--aa 'many' is not a whole number.");
+}
+
 TEST_F(Cli, ATraceOfWhatANameCannotTellIsBadInput) {
     const std::string trace = "trace --device emulated --variants fused_register ";
     expect_refused(trace + "--shapes 1x2x2x64,1x4x2x64", "these are 2: 1x2x2x64 f32 and 1x4x2x64 f32.");

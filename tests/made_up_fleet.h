@@ -14,6 +14,11 @@
 
 namespace qkprof {
 
+inline Thresholds project_thresholds() {
+    return Thresholds(parse_thresholds(embedded_thresholds_toml, "thresholds.toml",
+                                       {"fused_tile_bulk", "fused_table_shared", "fused_tile_shared"}));
+}
+
 // Relative standard deviations.
 struct FleetNoise {
     double samples = 0.004;    // between samples of one run

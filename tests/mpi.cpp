@@ -86,6 +86,10 @@ TEST_F(Mpi, TheProfilesAreAFleet) {
     EXPECT_EQ(fleet.models[0].gpus[2].rank, "2");
     EXPECT_GT(fleet.models[0].gpus[2].counts, 10U);
     EXPECT_EQ(exit_of(fleet, true), Exit::passed);
+    const Result r = qkprof("compare --fleet out --strict");
+    EXPECT_EQ(r.exit_code, 0) << r.err;
+    EXPECT_THAT(r.out, HasSubstr("3 GPUs on 1 host"));
+    EXPECT_EQ(r.err, "");
 }
 
 TEST_F(Mpi, ClaimsToo) {

@@ -98,6 +98,14 @@ TEST(Rank, MpirunInAJobOfSlurmCountsAndNotTheStepOfItsDaemons) {
     EXPECT_EQ(rank_of(both)->launcher, "Open MPI");
 }
 
+TEST(Rank, AFurtherRunOfARankIsNone) {
+    Variables variables = {
+        {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}};
+    EXPECT_TRUE(rank_of(variables));
+    variables[further_run_variable] = "1";
+    EXPECT_FALSE(rank_of(variables));
+}
+
 TEST(Rank, ALauncherThatSaysHalfIsNone) {
     EXPECT_FALSE(rank_of({{"OMPI_COMM_WORLD_LOCAL_RANK", "1"}}));
     EXPECT_FALSE(rank_of({{"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}));
@@ -161,6 +169,7 @@ TEST(Rank, NeverSharesAGpuSilently) {
     EXPECT_THAT(refusal(1, 1, nullptr), HasSubstr("1 GPU is to be seen here: "));
     EXPECT_THAT(refusal(2, 2, "4,5"), HasSubstr("(CUDA_VISIBLE_DEVICES is 4,5)"));
     EXPECT_THAT(refusal(2, 1, "4,5"), HasSubstr("1 GPU is"));  // one of the two is not there
+    EXPECT_THAT(refusal(0, 0, "9"), HasSubstr("0 GPUs are to be seen here (CUDA_VISIBLE_DEVICES is 9)"));
 }
 
 // Called so by nobody else.

@@ -231,7 +231,7 @@ void add_compare(CLI::App& app, Action& chosen) {
     text_option(*command, "--metrics", o.metrics, "GLOBS", "compares those alone, with * and ?")->check(not_empty);
     text_option(*command, "--variants", o.variants, "GLOBS", "likewise")->check(not_empty);
     flag_option(*command, "--of-ceiling", o.of_ceiling,
-                "compares times as parts of each profile's own copy, on any two GPUs of a kind");
+                "compares times as parts of the time of each profile's own copy, also of two GPUs");
     flag_option(*command, "--strict", o.strict,
                 "what is missing, not comparable or inconclusive fails too (exit code 1)");
     flag_option(*command, "--all", o.all, "also what is the same, and each cell that is otherwise only counted");

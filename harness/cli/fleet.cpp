@@ -14,10 +14,12 @@ void print_fleet(const Fleet& fleet, Format format, bool all) {
         case Format::csv:
             return print(to_csv(gpus_rows(fleet)));
         case Format::markdown:
-            return print(to_markdown(gpus_table(fleet, all)) + "\n" + to_markdown(spreads_table(fleet, all)));
+            return print(to_markdown(gpus_table(fleet, all, 0)) + "\n" + to_markdown(spreads_table(fleet, all, 0)));
         case Format::table: {
+            constexpr std::size_t width = 120;
             const bool colour = colour_wanted();
-            return print(to_text(spreads_table(fleet, all), colour) + "\n" + to_text(gpus_table(fleet, all), colour));
+            return print(to_text(spreads_table(fleet, all, width), colour) + "\n" +
+                         to_text(gpus_table(fleet, all, width), colour));
         }
     }
 }

@@ -101,9 +101,14 @@ void Recording::record(Plan plan, bool progress) {
 }
 
 void Recording::measure_noise(int further_runs, FurtherRun run, bool progress) {
+    if (further_runs == 0 || !profile_.environment.complete) {
+        return;
+    }
     run.choice.device = device_->info().id;
+    device_.reset();
+    leave(run.choice.device);
     Progress line(progress);
-    for (int i = 1; i <= further_runs && profile_.environment.complete && !interrupted; ++i) {
+    for (int i = 1; i <= further_runs && !interrupted; ++i) {
         line.say(fmt::format("A/A: further run {} of {}", i, further_runs));
         add_further_run(run, profile_);
         keeper_.keep(profile_);

@@ -41,7 +41,8 @@ class Recording {
     // Fills the profile. The first SIGINT or SIGTERM ends the run at its next step; the second ends the program: the
     // file is whole at every moment. `progress` says what is done even where standard error is no terminal.
     void record(Plan plan, bool progress);
-    // Runs the same so many times more, in processes of their own (further_runs.h); not after an interrupted run.
+    // Runs the same so many times more, in processes of their own (further_runs.h), for which this one leaves the
+    // device: nothing is recorded after it. Does nothing after an interrupted run.
     void measure_noise(int further_runs, FurtherRun run, bool progress);
     void keep_now() { keeper_.keep_now(profile_); }
 

@@ -136,6 +136,11 @@ class CudaDevice final : public Device {
 
 }  // namespace
 
+void leave_cuda_gpu(int ordinal) {
+    cuda::check(cudaSetDevice(ordinal), "choosing the GPU to leave");
+    cuda::check(cudaDeviceReset(), "leaving the GPU");
+}
+
 std::unique_ptr<Device> open_cuda_device(int ordinal) {
     const Found found = find_gpus();
     std::string reason = found.reason;

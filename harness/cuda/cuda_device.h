@@ -11,6 +11,9 @@ namespace qkprof {
 // missing or too old, or the GPU is older than the kernels are compiled for.
 std::unique_ptr<Device> open_cuda_device(int ordinal);
 
+// Destroys this process's context on GPU `ordinal`. Throws CannotMeasure where CUDA fails.
+void leave_cuda_gpu(int ordinal);
+
 // The GPUs that open_cuda_device() accepts; and why there are none, if so.
 Discovery discover_cuda_gpus();
 
