@@ -113,7 +113,9 @@ class Comparer {
                 result_.only_in_new.push_back(m.name());
             }
         }
-        if (std::none_of(result_.differences.begin(), result_.differences.end(), [](const Difference& d) {
+        // Of variants that were asked for, that they are all missing is an answer.
+        const bool asked = !options_.variants.empty() && !result_.differences.empty();
+        if (!asked && std::none_of(result_.differences.begin(), result_.differences.end(), [](const Difference& d) {
                 return d.now != nullptr && d.now->ran() && d.standing != Standing::missing;
             })) {
             throw nothing_in_common();
@@ -147,10 +149,8 @@ class Comparer {
     void compare(const Measurement& base) {
         const Measurement* now = now_.find(base.name());
         if (now == nullptr || !now->ran()) {
-            if (is_chosen(options_.metrics, "result")) {
-                add(difference(base, now, "result"), Standing::missing,
-                    now == nullptr ? absence(base) : fmt::format("in NEW {}", error_of(*now)));
-            }
+            add(difference(base, now, "result"), Standing::missing,
+                now == nullptr ? absence(base) : fmt::format("in NEW {}", error_of(*now)));
             return;
         }
         if (base.problem != now->problem) {
@@ -177,6 +177,14 @@ class Comparer {
                                                   : fmt::format("NEW holds it {} alone", name_of(other.state));
     }
 
+    // Whether NEW has a contradiction that BASE has not.
+    static bool is_new_in(const Measurement& now, const Measurement& base) {
+        return std::any_of(now.contradictions.begin(), now.contradictions.end(), [&](const std::string& sentence) {
+            return std::find(base.contradictions.begin(), base.contradictions.end(), sentence) ==
+                   base.contradictions.end();
+        });
+    }
+
     // The first contradiction, which names the measurement, as the cell does: the same of many is one reason.
     static std::string without_name(const Measurement& m) {
         const std::string& sentence = m.contradictions.front();
@@ -185,17 +193,17 @@ class Comparer {
     }
 
     void compare_results(const Measurement& base, const Measurement& now) {
-        if (is_chosen(options_.metrics, "result") && (!now.right() || !base.right())) {
+        if (!now.right() || !base.right()) {
             add(difference(base, &now, "result"), now.right() ? Standing::better : Standing::worse,
                 error_of(now.right() ? base : now));
         }
         const std::size_t before = base.contradictions.size();
-        if (is_chosen(options_.metrics, "contradictions") && before + now.contradictions.size() > 0) {
+        if (before + now.contradictions.size() > 0) {
             Difference d = difference(base, &now, "contradictions");
             d.base_value = static_cast<double>(before);
             d.now_value = static_cast<double>(now.contradictions.size());
             add(std::move(d),
-                now.contradictions.size() > before   ? Standing::worse
+                is_new_in(now, base)                 ? Standing::worse
                 : now.contradictions.size() < before ? Standing::better
                                                      : Standing::same,
                 without_name(now.contradictions.empty() ? base : now));
@@ -211,8 +219,9 @@ class Comparer {
         }
         const Counter a = value_of(base, metric);
         const Counter b = value_of(now, metric);
-        if (!a.value) {
-            return;  // BASE says nothing that NEW could be worse than
+        if (!a.value) {  // BASE says nothing that NEW could be worse than
+            known_in_new_alone_ += b.value ? 1 : 0;
+            return;
         }
         Difference d = difference(base, &now, metric.c_str());
         d.allowance = thresholds_.of(metric, base, a.source);
@@ -243,6 +252,10 @@ class Comparer {
             if (!reason.empty()) {
                 return add(std::move(d), Standing::not_comparable, reason);
             }
+        }
+        if (metric == "launches" && *b.value == 0 && *a.value > 0) {
+            return add(std::move(d), Standing::not_comparable,
+                       "0 in NEW, whose result is right: the records were lost");
         }
         if (*a.value != 0) {
             d.change = *b.value / *a.value - 1;
@@ -364,6 +377,10 @@ class Comparer {
                                    [](const auto& counter) { return !is_own_metric(counter.first); });
             });
         };
+        if (known_in_new_alone_ > 0) {
+            result_.notes.push_back(fmt::format("Counts that NEW alone knows, and that are held against nothing: {}.",
+                                                known_in_new_alone_));
+        }
         if (asked_by_name(base_) && asked_by_name(now_)) {
             result_.notes.emplace_back(
                 "Counters of --metrics are not compared: which way is worse is not known of them.");
@@ -388,6 +405,7 @@ class Comparer {
     Side now_;
     std::string device_reason_;
     std::vector<PendingTime> pending_;
+    std::size_t known_in_new_alone_ = 0;
     Comparison result_;
 };
 

@@ -62,7 +62,7 @@ struct Comparison {
 
 struct ComparisonOptions {
     bool of_ceiling = false;            // compares copy_fraction, in place of real_time, and across devices
-    std::vector<std::string> metrics;   // globs: those alone; empty: all
+    std::vector<std::string> metrics;   // globs: those alone, and results in any case; empty: all
     std::vector<std::string> variants;  // likewise
 };
 

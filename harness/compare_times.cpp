@@ -79,14 +79,14 @@ void judge_time(Difference& d, const Runs& base, const Runs& now, Timed timed,
         d.standing = Standing::better;
     } else if (noise > allowed) {
         d.standing = Standing::inconclusive;
-        d.reason = fmt::format("the noise between runs {} {}, more than the {} allowed",
-                               d.noise_measured ? "is" : "was not measured (run --aa) and is taken to be",
-                               percent(*d.noise), percent(d.allowance.relative));
+        d.reason = d.noise_measured ? "the noise between runs is more than the threshold"
+                                    : "the noise between runs was not measured (run --aa), and what is taken for it is "
+                                      "more than the threshold";
     } else if (of_slowness.high <= allowed && of_slowness.low >= -allowed) {
         d.standing = Standing::same;
     } else {
         d.standing = Standing::inconclusive;
-        d.reason = fmt::format("the interval reaches over the {} allowed", percent(d.allowance.relative));
+        d.reason = fmt::format("the interval reaches over the threshold of {}", percent(d.allowance.relative));
     }
 }
 

@@ -110,12 +110,9 @@ class ModelJudge {
             if (!is_chosen(options_.variants, m.variant) || !m.ran()) {
                 continue;
             }
-            const bool looked_at = is_chosen(options_.metrics, "result");
-            gpu.results += looked_at ? 1 : 0;
-            if (!m.right()) {
-                if (looked_at) {
-                    gpu.wrong.push_back(fmt::format("{}: {}.", m.name(), error_of(m)));
-                }
+            gpu.results += is_chosen(options_.metrics, "result") ? 1 : 0;
+            if (!m.right()) {  // whatever was chosen
+                gpu.wrong.push_back(fmt::format("{}: {}.", m.name(), error_of(m)));
                 continue;
             }
             row_of(m).of[place] = &m;

@@ -77,6 +77,21 @@ Threshold parse_threshold(std::string_view source, const toml::table& table, con
     }
     threshold.absolute = amount(reader, "absolute");
     threshold.noise_without_aa = amount(reader, "noise_without_aa");
+    if (threshold.relative && *threshold.relative > 1) {
+        throw reader.error(
+            *reader.node("relative"),
+            fmt::format("the 'relative' of a threshold is {}, and 1 is 100 %: 0.02 is 2 %.", *threshold.relative));
+    }
+    const auto is_time = [](const std::string& metric) { return metric == "real_time" || metric == "copy_fraction"; };
+    if (std::any_of(threshold.metrics.begin(), threshold.metrics.end(), is_time)) {
+        if (threshold.absolute || threshold.relative_to) {
+            throw reader.error(*reader.node(threshold.absolute ? "absolute" : "relative_to"),
+                               "a time has no 'absolute' and no 'relative_to': it is compared by a ratio.");
+        }
+    } else if (threshold.noise_without_aa) {
+        throw reader.error(*reader.node("noise_without_aa"),
+                           "'noise_without_aa' is of times alone: real_time and copy_fraction.");
+    }
     if (!threshold.compared && !threshold.relative && !threshold.absolute && !threshold.noise_without_aa) {
         throw reader.error(table,
                            "a threshold says nothing: give it relative, absolute, noise_without_aa or compared.");

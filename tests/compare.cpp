@@ -150,7 +150,7 @@ TEST(Compare, TimesAreJudgedByTheIntervalAndTheNoise) {
     EXPECT_EQ(cell(base_profile(), slowed(1.01), "real_time").standing, Standing::same);
     const Difference near = cell(base_profile(), slowed(1.01515), "real_time");
     EXPECT_EQ(near.standing, Standing::inconclusive);
-    EXPECT_THAT(near.reason, HasSubstr("the interval reaches over the 1.5 % allowed"));
+    EXPECT_THAT(near.reason, HasSubstr("the interval reaches over the threshold of 1.5 %"));
 
     Profile noisy = base_profile();
     for (double& s : noisy.measurements[1].aa_seconds[2]) {
@@ -158,7 +158,7 @@ TEST(Compare, TimesAreJudgedByTheIntervalAndTheNoise) {
     }
     const Difference unclear = cell(noisy, slowed(1.03), "real_time");
     EXPECT_EQ(unclear.standing, Standing::inconclusive);
-    EXPECT_THAT(unclear.reason, HasSubstr("the noise between runs is"));
+    EXPECT_THAT(unclear.reason, HasSubstr("the noise between runs is more"));
     EXPECT_GT(*unclear.finds, 0.03);
     EXPECT_EQ(cell(noisy, slowed(1.5), "real_time").standing, Standing::worse);
 }
@@ -172,8 +172,9 @@ TEST(Compare, NoiseThatWasNotMeasuredIsAssumed) {
     const Difference cold = cell(without_aa(1), without_aa(1.03), "real_time");
     EXPECT_EQ(cold.standing, Standing::inconclusive);
     EXPECT_FALSE(cold.noise_measured);
-    EXPECT_THAT(cold.reason, HasSubstr("was not measured (run --aa) and is taken to be 12.0 %"));
-    EXPECT_EQ(cell(without_aa(1), without_aa(1.13), "real_time").standing, Standing::worse);
+    EXPECT_THAT(cold.reason,
+                HasSubstr("was not measured (run --aa), and what is taken for it is more than the threshold"));
+    EXPECT_EQ(cell(without_aa(1), without_aa(1.23), "real_time").standing, Standing::worse);
 }
 
 TEST(Compare, FewSamplesDecideNothing) {
@@ -290,6 +291,35 @@ TEST(Compare, WrongResultsAndContradictionsAreWorse) {
     EXPECT_EQ(d.standing, Standing::worse);
     EXPECT_EQ(cell(contradicted, base_profile(), "contradictions").standing, Standing::better);
     EXPECT_EQ(cell(contradicted, contradicted, "contradictions").standing, Standing::same);
+}
+
+TEST(Compare, ChosenMetricsHideNoResult) {
+    const ComparisonOptions launches = {.of_ceiling = false, .metrics = {"launches"}, .variants = {}};
+    const Profile wrong = changed([](Measurement& m) { m.verification.correct = false; });
+    EXPECT_EQ(exit_of(compare(base_profile(), wrong, standard(), launches), false), Exit::wrong_result);
+    Profile gone = base_profile();
+    gone.measurements.pop_back();
+    EXPECT_EQ(exit_of(compare(base_profile(), gone, standard(), launches), true), Exit::failed);
+    EXPECT_EQ(compare(base_profile(), gone, standard(), {.of_ceiling = false, .metrics = {}, .variants = {"fused"}})
+                  .count(Standing::missing),
+              1U);
+}
+
+TEST(Compare, ALostRecordIsNoImprovement) {
+    const Profile lost = changed([](Measurement& m) { m.counters["launches"] = counted(0); });
+    EXPECT_EQ(cell(base_profile(), lost, "launches").standing, Standing::not_comparable);
+    const Profile unknown = changed([](Measurement& m) { m.counters["launches"].value = {}; });
+    const Profile base = base_profile();
+    EXPECT_THAT(compare(unknown, base, standard(), {}).notes,
+                testing::Contains(HasSubstr("Counts that NEW alone knows, and that are held against nothing: 1.")));
+}
+
+TEST(Compare, AnotherContradictionIsNew) {
+    const auto with = [](const char* sentence) {
+        return changed([&](Measurement& m) { m.contradictions = {sentence}; });
+    };
+    EXPECT_EQ(cell(with("It declares 1 launch."), with("It declares 9 registers."), "contradictions").standing,
+              Standing::worse);
 }
 
 TEST(Compare, NothingInCommonIsAnError) {

@@ -87,7 +87,7 @@ TEST(Fleet, TheNoiseOfAnH200NamesNoGpu) {
     for (const bool with_further_runs : {false, true}) {
         std::vector<FleetMember> members = recorded_runs(with_further_runs);
         EXPECT_THAT(standing(judged(members), GpuStanding::slower), IsEmpty());
-        slow_down(members[3], with_further_runs ? 1.025 : 1.05);
+        slow_down(members[3], with_further_runs ? 1.025 : 1.09);
         EXPECT_THAT(standing(judged(members), GpuStanding::slower), testing::ElementsAre(MadeUpFleet::uuid(3)));
     }
 }
@@ -129,13 +129,13 @@ TEST(Fleet, ASmallFleetNeedsTheNoiseToBeMeasured) {
 
 TEST(Fleet, SlowInSomeMeasurementsIsSlow) {
     std::vector<FleetMember> members = MadeUpFleet{}.members();
-    slow_down(members[7], 1.2, [](const Measurement& m) { return m.variant == "fused_3" || m.variant == "fused_4"; });
+    slow_down(members[7], 1.3, [](const Measurement& m) { return m.variant == "fused_3" || m.variant == "fused_4"; });
     const Fleet fleet = judged(members);
     EXPECT_THAT(standing(fleet, GpuStanding::slower), testing::ElementsAre(MadeUpFleet::uuid(7)));
     const FleetGpu& gpu = gpu_named(fleet, 7);
     EXPECT_EQ(gpu.time.slower, 4U);
     EXPECT_LT(gpu.time.overall->change, 0.015);
-    EXPECT_NEAR(gpu.time.worst->change, 0.2, 0.05);
+    EXPECT_NEAR(gpu.time.worst->change, 0.3, 0.05);
     EXPECT_THAT(sentences_of(fleet).front(), HasSubstr("in 4 of 24 measurements, most in fused_"));
 }
 
@@ -361,7 +361,7 @@ TEST(Fleet, AWrongResultIsWorstOfAll) {
     EXPECT_EQ(exit_of(fleet, false), Exit::wrong_result);
     EXPECT_THAT(sentences_of(fleet).front(), HasSubstr("(profile.rank005.json): fused_1/2x3x4x64/bf16/warm"));
     EXPECT_EQ(exit_of(judged(members, {.metrics = {"result"}, .variants = {}}), false), Exit::wrong_result);
-    EXPECT_EQ(exit_of(judged(members, {.metrics = {"real_time"}, .variants = {}}), false), Exit::failed);
+    EXPECT_EQ(exit_of(judged(members, {.metrics = {"real_time"}, .variants = {}}), false), Exit::wrong_result);
     members.erase(members.begin() + 5);
     EXPECT_EQ(exit_of(judged(members, {.metrics = {"result"}, .variants = {}}), true), Exit::passed);
 }

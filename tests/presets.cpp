@@ -163,7 +163,7 @@ TEST(Models, CanAllBeRunAndSayWhereTheyAreFrom) {
 
 TEST(Models, AFaultyFileIsSaidWithItsLine) {
     const std::string good =
-        "[m]\nsource = \"x\"\nheads = 4\nkey_heads = 2\nhead_dim = 64\neps = 1e-6\nrotary_base = 1e4\ncontext = 128\n";
+        "[m]\nsource = \"x\"\nheads = 4\nkey_heads = 2\nhead_dim = 64\neps = 1e-6\nrotary_base = 1e4\ncontext = 1024\n";
     const auto error = [](const std::string& text) -> std::string {
         try {
             parse_models(text, "file.toml");
@@ -182,7 +182,7 @@ TEST(Models, AFaultyFileIsSaidWithItsLine) {
     EXPECT_TRUE(says(error(good + "rotary_dim = 3"), "line 1: the model 'm' cannot be run: the rotary dim is 3"));
     EXPECT_TRUE(says(error(good + "rotary_dim = 66"), "at most the head_dim, 64"));
     EXPECT_TRUE(says(error("[m]\nsource = \"x\""), "line 1: the model 'm' must have source, heads"));
-    for (const char* number : {"4", "2", "64", "1e-6", "1e4", "128"}) {  // each is missed
+    for (const char* number : {"4", "2", "64", "1e-6", "1e4", "1024"}) {  // each is missed
         std::string without = good;
         const std::size_t end = without.find(std::string("= ") + number + "\n");
         const std::size_t begin = without.rfind('\n', end) + 1;

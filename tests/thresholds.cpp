@@ -24,7 +24,7 @@ Measurement measurement(const char* variant, DataType dtype, CacheState state) {
 TEST(Thresholds, LaterEntriesOverrideInWhatTheySay) {
     const Thresholds thresholds(parsed(R"(
 [[threshold]]
-metrics = ["real_time", "launches"]
+metrics = "real_time"
 relative = 0.02
 noise_without_aa = 0.1
 [[threshold]]
@@ -112,6 +112,9 @@ TEST(Thresholds, WhatIsWrongIsSaidWithItsLine) {
     }
     says(head + "relative = 0\nrelative_to = \"copmulsory_bytes\"",
          "t.toml, line 4: there is no metric 'copmulsory_bytes' to be relative to. Did you mean 'compulsory_bytes'?");
+    says(head + "relative = 50", "t.toml, line 3: the 'relative' of a threshold is 50, and 1 is 100 %");
+    says("[[threshold]]\nmetrics = \"real_time\"\nabsolute = 1", "t.toml, line 3: a time has no 'absolute'");
+    says(head + "noise_without_aa = 0.1", "t.toml, line 3: 'noise_without_aa' is of times alone");
     says(head + "compared = \"no\"", "t.toml, line 3: the 'compared' of a threshold must be true or false.");
 }
 

@@ -82,7 +82,8 @@ std::vector<std::string> globs_of(const std::string& list, const char* option, c
 
 ComparisonOptions comparison_options(const Options& options, const std::vector<Profile>& profiles) {
     std::vector<std::string> metrics = comparable_metrics();
-    metrics.insert(metrics.end(), {"result", "contradictions"});
+    // Of times the one or the other is compared.
+    std::erase(metrics, options.of_ceiling ? "real_time" : "copy_fraction");
     const std::vector<std::string> variants = with_variants_of(profiles, {});
     return {.of_ceiling = options.of_ceiling,
             .metrics = globs_of(options.metrics, "--metrics", "nothing that is compared matches", metrics),
@@ -187,7 +188,7 @@ Exit compare_fleet(const Options& options, Format format) {
         }
     }
     std::vector<std::string> metrics = comparable_metrics();
-    metrics.insert(metrics.end(), {"result"});
+    std::erase(metrics, "copy_fraction");
     const std::vector<std::string> variants = variant_names();
     return fleet_command(options.fleet, read_thresholds(options.thresholds, variants),
                          globs_of(options.metrics, "--metrics", "nothing that is compared matches", metrics),
