@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-// Files such as "[[=" make assertions of toml++ 3.3 fail in builds that have them, before it says in words what is wrong
-// (github.com/marzer/tomlplusplus/pull/301).
+// Files such as "[[=" make assertions of toml++ 3.3 fail in builds that have them, before it says in words what is
+// wrong (github.com/marzer/tomlplusplus/pull/301).
 #define TOML_ASSERT(condition) static_assert(true)
 #include <toml++/toml.h>
 
