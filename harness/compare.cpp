@@ -232,9 +232,9 @@ class Comparer {
         d.now_value = b.value;
         const Counter reference = d.allowance.relative_to.empty() ? a : value_of(base, d.allowance.relative_to);
         if (d.allowance.relative > 0 && !reference.value) {
-            return add(std::move(d), Standing::not_comparable,
-                       fmt::format("what is allowed is relative to {}, which is unknown in BASE: {}",
-                                   d.allowance.relative_to, reference.reason));
+            std::string reason = fmt::format("what is allowed is relative to {}, which is unknown in BASE: {}",
+                                             d.allowance.relative_to, reference.reason);
+            return add(std::move(d), Standing::not_comparable, std::move(reason));
         }
         d.allowed = std::max(d.allowance.absolute, d.allowance.relative * std::abs(reference.value.value_or(0)));
         const auto misread_in = [&](const Side& side) {
@@ -261,11 +261,10 @@ class Comparer {
             d.change = *b.value / *a.value - 1;
         }
         const double more = (*b.value - *a.value) * (metric == "achieved_occupancy" ? -1 : 1);
-        add(std::move(d),
-            more > d.allowed    ? Standing::worse
-            : more < -d.allowed ? Standing::better
-                                : Standing::same,
-            "");
+        const Standing standing = more > d.allowed    ? Standing::worse
+                                  : more < -d.allowed ? Standing::better
+                                                      : Standing::same;
+        add(std::move(d), standing, "");
     }
 
     static Counter value_of(const Measurement& m, const std::string& metric) {
