@@ -100,13 +100,13 @@ Split split(const Profile& profile, std::size_t first, std::size_t base_runs) {
 
 class RecordedRuns : public testing::Test {
   protected:
-    static void SetUpTestSuite() { recorded_ = read_profile(QKPROF_PROFILES_FOLDER "/h200/baseline.json"); }
+    static void SetUpTestSuite() { recorded = read_profile(QKPROF_PROFILES_FOLDER "/h200/baseline.json"); }
 
     // Every run that is not among five neighbours, each time other five, against them.
     static Tally compared(double factor) {
         Tally tally;
         for (const std::size_t first : {0U, 5U}) {
-            Split runs = split(recorded_, first, 5);
+            Split runs = split(recorded, first, 5);
             for (Profile& other : runs.others) {
                 slow(other, factor);
                 tally.add(compare(runs.base, other, standard(), times_alone));
@@ -124,9 +124,9 @@ class RecordedRuns : public testing::Test {
         }
     }
 
-    static Profile recorded_;
+    static Profile recorded;
 };
-Profile RecordedRuns::recorded_;
+Profile RecordedRuns::recorded;
 
 TEST_F(RecordedRuns, ARunIsNotWorseThanAnother) {
     const Tally tally = compared(1);
