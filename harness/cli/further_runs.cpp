@@ -45,8 +45,7 @@ std::string output_of(const std::string& command) {
 
 }  // namespace
 
-// All of it once more, what is counted, too: on an H200 the times of small problems were up to 2 % others in runs that
-// had counted nothing before, time and again the same.
+// All of it once more, what is counted, too, as BASE and NEW of a comparison did.
 void add_further_run(const FurtherRun& run, Profile& profile) {
     std::string command =
         fmt::format("{}=1 exec {} run{} --samples {} --format json", further_run_variable,
