@@ -46,7 +46,7 @@ struct Difference {
     double allowed = 0;           // of a count: by how much NEW may differ, in the metric's unit
     std::optional<double> noise;  // of a time: relative, between this BASE and this NEW
     bool noise_measured = false;  // by an A/A measurement; otherwise it is the allowance's
-    // Of a time: slow-downs from this on are found surely (of 1,000 at most one is not).
+    // Of a time: slow-downs from this on are found, in at least 99 of 100 comparisons.
     std::optional<double> finds;
     std::string reason;  // a clause: why it is missing, not comparable or inconclusive; what is wrong with a result
 };
