@@ -189,6 +189,9 @@ std::vector<std::string> variant_names() {
     const std::vector<Variant>& all = variants(Backend::emulated);
     std::vector<std::string> names(all.size());
     std::transform(all.begin(), all.end(), names.begin(), [](const Variant& variant) { return variant.name; });
+    for (const Framework& framework : frameworks()) {
+        names.emplace_back(framework.name);
+    }
     return names;
 }
 

@@ -33,7 +33,7 @@ void flag_option(CLI::App& command, const std::string& name, bool& value, const 
 // that is not empty). Returns them.
 std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix);
 
-// Of the kernels in this build.
+// Of the kernels in this build, and what frameworks make of the operation.
 std::vector<std::string> variant_names();
 
 // Whether to colour what is printed.
