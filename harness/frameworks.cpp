@@ -5,6 +5,7 @@ namespace qkprof {
 const std::vector<Framework>& frameworks() {
     static const std::vector<Framework> all = {
         {"jax_xla", "plain JAX, fused by XLA"},
+        {"jax_xla_kept_query", "plain JAX that returns its query too, which XLA copies outside the fusion"},
         {"jax_pallas_vector", "a Pallas kernel, a head vector a program (Triton back end)"},
         {"jax_pallas_tile", "a Pallas kernel, a tile of head vectors a program (Triton back end)"},
         {"jax_pallas_mosaic", "a Pallas kernel, a tile a program (Mosaic GPU back end)"},

@@ -3,6 +3,7 @@
 
 #include "claims.h"
 #include "device.h"
+#include "frameworks.h"
 #include "names.h"
 #include "presets.h"
 #include "table.h"
