@@ -17,9 +17,14 @@ using Action = std::function<Exit()>;
 void add_claims(CLI::App& app, Action& chosen);
 void add_compare(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
+// `command_words`: what take_command() took.
+void add_exec(CLI::App& app, Action& chosen, const std::vector<std::string>& command_words);
 void add_list(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 void add_trace(CLI::App& app, Action& chosen);
+
+// The words behind the first "--" of `qkprof exec`, which are another program's: this parser does not see them.
+std::vector<std::string> take_command(int& argc, char** argv);
 
 // An option of text; lists may be given in several goes.
 CLI::Option* text_option(CLI::App& command, const std::string& name, std::string& value, const std::string& type,
