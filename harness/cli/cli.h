@@ -17,6 +17,7 @@ using Action = std::function<Exit()>;
 void add_claims(CLI::App& app, Action& chosen);
 void add_compare(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
+void add_hlo(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 void add_trace(CLI::App& app, Action& chosen);

@@ -129,6 +129,7 @@ int run_command(int argc, char** argv) {
     add_claims(app, chosen);
     add_compare(app, chosen);
     add_trace(app, chosen);
+    add_hlo(app, chosen);
     add_list(app, chosen);
     add_doctor(app, chosen);
     try {
@@ -145,7 +146,7 @@ int run_command(int argc, char** argv) {
         if (words.empty()) {
             return fail(Exit::bad_input, "Name a command, such as run; qkprof --help describes them.");
         }
-        const std::vector<std::string> commands = {"run", "claims", "compare", "trace", "list", "doctor"};
+        const std::vector<std::string> commands = {"run", "claims", "compare", "trace", "hlo", "list", "doctor"};
         return fail(Exit::bad_input,
                     fmt::format("There is no command '{}'.{}", words.front(), suggestion(words.front(), commands)));
     }

@@ -49,8 +49,8 @@ class Depths {
             scan_.fail_at(line, fmt::format("the computation {} calls itself through what it calls", name));
         }
         if (++visiting_ > deepest_calls) {
-            scan_.fail_at(line, fmt::format("computations call each other deeper than {} levels: it is not read",
-                                            deepest_calls));
+            scan_.fail_at(
+                line, fmt::format("computations call each other deeper than {} levels: it is not read", deepest_calls));
         }
         depth_[index] = open;
         std::size_t depth = 0;
@@ -63,8 +63,8 @@ class Depths {
         }
         --visiting_;
         if (depth > deepest_calls) {
-            scan_.fail_at(line, fmt::format("computations call each other deeper than {} levels: it is not read",
-                                            deepest_calls));
+            scan_.fail_at(
+                line, fmt::format("computations call each other deeper than {} levels: it is not read", deepest_calls));
         }
         return depth_[index] = depth;
     }

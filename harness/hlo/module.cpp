@@ -18,8 +18,8 @@ std::int64_t count_of(const Module& module, std::string_view key) {
 }  // namespace
 
 std::string_view Instruction::attribute(std::string_view key) const {
-    const auto found =
-        std::find_if(attributes.begin(), attributes.end(), [&](const auto& attribute) { return attribute.first == key; });
+    const auto found = std::find_if(attributes.begin(), attributes.end(),
+                                    [&](const auto& attribute) { return attribute.first == key; });
     return found == attributes.end() ? std::string_view() : found->second;
 }
 

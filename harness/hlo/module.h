@@ -26,8 +26,8 @@ struct Instruction {
     std::string name;
     std::string opcode;
     Shape shape;
-    std::vector<std::size_t> operands;  // earlier instructions of the same computation
-    std::string literal;                // of a constant; the number of a parameter
+    std::vector<std::size_t> operands;                            // earlier instructions of the same computation
+    std::string literal;                                          // of a constant; the number of a parameter
     std::vector<std::pair<std::string, std::string>> attributes;  // as written, without metadata
     std::vector<Called> called;
     std::string op_name;  // of the metadata: what the framework called it

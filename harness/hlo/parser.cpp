@@ -18,9 +18,17 @@ namespace {
 constexpr std::array<std::string_view, 4> sections = {"FileNames", "FunctionNames", "FileLocations", "StackFrames"};
 
 // The attributes that name computations.
-constexpr std::array<std::string_view, 11> calling = {
-    "calls",  "to_apply",           "body",   "condition", "true_computation", "false_computation", "branch_computations",
-    "select", "called_computations", "scatter", "comparator"};
+constexpr std::array<std::string_view, 11> calling = {"calls",
+                                                      "to_apply",
+                                                      "body",
+                                                      "condition",
+                                                      "true_computation",
+                                                      "false_computation",
+                                                      "branch_computations",
+                                                      "select",
+                                                      "called_computations",
+                                                      "scatter",
+                                                      "comparator"};
 
 using Places = std::unordered_map<std::string, std::size_t>;  // of the instructions of a computation
 
@@ -126,7 +134,8 @@ class Parser {
         bool has_root = false;
         for (scan_.skip_blank(); !scan_.take('}'); scan_.skip_blank()) {
             if (scan_.at_end()) {
-                scan_.fail(fmt::format("the computation {} is not closed with }}: the text is cut short", computation.name));
+                scan_.fail(
+                    fmt::format("the computation {} is not closed with }}: the text is cut short", computation.name));
             }
             if (++count_ > most_instructions) {
                 scan_.fail(fmt::format("there are more than {} instructions: it is not read", most_instructions));
@@ -167,7 +176,8 @@ class Parser {
         scan_.skip_blank();
         instruction.opcode = scan_.word();
         if (instruction.opcode.empty()) {
-            scan_.fail(fmt::format("the instruction {} has no operation: {} stands there", instruction.name, scan_.here()));
+            scan_.fail(
+                fmt::format("the instruction {} has no operation: {} stands there", instruction.name, scan_.here()));
         }
         scan_.skip_in_line();
         scan_.expect('(', "an instruction, after its operation");
@@ -195,10 +205,11 @@ class Parser {
             }
             const auto found = places.find(operand);
             if (found == places.end()) {
-                scan_.fail(operand.empty()
-                               ? fmt::format("an operand of {} is expected where {} stands", instruction.name, scan_.here())
-                               : fmt::format("{} takes {}, which no earlier instruction of its computation defines",
-                                             instruction.name, operand));
+                scan_.fail(
+                    operand.empty()
+                        ? fmt::format("an operand of {} is expected where {} stands", instruction.name, scan_.here())
+                        : fmt::format("{} takes {}, which no earlier instruction of its computation defines",
+                                      instruction.name, operand));
             }
             std::size_t place = found->second;
             while (scan_.take('#')) {
@@ -207,8 +218,8 @@ class Parser {
             }
             instruction.operands.push_back(place);
             if (!scan_.take(',') && scan_.peek() != ')') {
-                scan_.fail(fmt::format("',' or ')' is expected after an operand of {} where {} stands", instruction.name,
-                                       scan_.here()));
+                scan_.fail(fmt::format("',' or ')' is expected after an operand of {} where {} stands",
+                                       instruction.name, scan_.here()));
             }
         }
     }

@@ -158,16 +158,18 @@ std::size_t Scanner::line_at(std::size_t place) const {
 }
 
 void Scanner::fail_at(std::size_t line, const std::string& what) const {
-    throw InputError(fmt::format("{}, line {}: {}. It is to be HLO text, as compile().as_text() or --xla_dump_to write it.",
-                                 source_, line, what));
+    throw InputError(
+        fmt::format("{}, line {}: {}. It is to be HLO text, as compile().as_text() or --xla_dump_to write it.", source_,
+                    line, what));
 }
 
 std::string Scanner::here() const {
     constexpr std::size_t longest = 24;
     const std::string_view rest = text_.substr(std::min(at_, text_.size()));
     const std::string_view in_line = rest.substr(0, std::min(rest.find('\n'), rest.size()));
-    return rest.empty() ? "the end of the text" : in_line.empty() ? "the end of the line"
-                                                                   : fmt::format("'{}'", printable(in_line, longest));
+    return rest.empty()      ? "the end of the text"
+           : in_line.empty() ? "the end of the line"
+                             : fmt::format("'{}'", printable(in_line, longest));
 }
 
 }  // namespace qkprof::hlo

@@ -21,7 +21,8 @@ void extents(Scanner& scan, Shape& shape) {
         shape.dynamic = shape.dynamic || bounded;
         const long long extent = scan.number("a shape");
         if (extent < 0 || shape.extents.size() == most_dimensions) {
-            scan.fail(extent < 0 ? "an extent of a shape is negative" : "a shape has too many dimensions: it is not read");
+            scan.fail(extent < 0 ? "an extent of a shape is negative"
+                                 : "a shape has too many dimensions: it is not read");
         }
         shape.extents.push_back(extent);
         scan.skip_blank();
@@ -58,7 +59,8 @@ void layout(Scanner& scan, Shape& shape) {
     scan.skip_in_line();
     while (scan.peek() != '}' && scan.peek() != ':') {
         const long long dimension = scan.number("a layout");
-        if (dimension < 0 || dimension >= static_cast<long long>(shape.extents.size()) || !seen.insert(dimension).second) {
+        if (dimension < 0 || dimension >= static_cast<long long>(shape.extents.size()) ||
+            !seen.insert(dimension).second) {
             scan.fail(fmt::format("a layout names dimension {} of a shape of {}", dimension, shape.extents.size()));
         }
         shape.minor_to_major.push_back(dimension);
