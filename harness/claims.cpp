@@ -179,12 +179,14 @@ std::vector<Claim> choose_claims(std::vector<Claim> claims, const std::vector<st
         known.push_back(claim.id);
     }
     for (const std::string& id : ids) {
-        if (std::find(known.begin(), known.end(), id) == known.end()) {
+        if (std::none_of(known.begin(), known.end(), [&](const std::string& name) { return matches_glob(id, name); })) {
             throw InputError(fmt::format("There is no claim '{}'.{}", id, suggestion(id, known)));
         }
     }
     if (!ids.empty()) {
-        std::erase_if(claims, [&](const Claim& c) { return std::find(ids.begin(), ids.end(), c.id) == ids.end(); });
+        std::erase_if(claims, [&](const Claim& claim) {
+            return std::none_of(ids.begin(), ids.end(), [&](const std::string& id) { return matches_glob(id, claim.id); });
+        });
     }
     return claims;
 }

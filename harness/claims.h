@@ -49,7 +49,8 @@ std::vector<Claim> parse_claims(std::string_view toml, std::string_view source,
 // Of profiles/claims.toml.
 extern const char* const embedded_claims_toml;
 
-// Those with one of these ids, or all where there are none. Throws InputError for an id that no claim has.
+// Those with one of these ids, which may be globs, or all where there are none. Throws InputError for an id that no
+// claim has.
 std::vector<Claim> choose_claims(std::vector<Claim> claims, const std::vector<std::string>& ids);
 
 // The measure and what must hold of it, as "launches = 1" or "launches = 1 must fail"; its conditions, as

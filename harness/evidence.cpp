@@ -266,6 +266,23 @@ Evidence::Value Evidence::value_of(const Term& term, const Exhibit& cell, const 
     return {{}, *counter.value, found->second, nullptr};
 }
 
+// Times that were taken in different ways are never compared: why not, or empty.
+std::string Evidence::differing_timers(const std::vector<Value>& values) {
+    const Measurement* first = nullptr;
+    for (const Value& value : values) {
+        if (value.samples == nullptr) {
+            continue;
+        }
+        const Measurement* const m = value.of.measurement;
+        if (first != nullptr && first->timer != m->timer) {
+            return fmt::format("{} was timed by {} and {} by {}, and times taken in different ways are not compared",
+                               first->variant, first->timer, m->variant, m->timer);
+        }
+        first = m;
+    }
+    return {};
+}
+
 Finding Evidence::find(const Expression& expression, const Exhibit& cell, const std::vector<Covered>& covered) const {
     Finding finding;
     std::vector<double> numbers;
@@ -288,6 +305,9 @@ Finding Evidence::find(const Expression& expression, const Exhibit& cell, const 
         }
     }
     std::vector<std::size_t> order;  // of the terms whose medians the statistic is given
+    if (finding.unknown = differing_timers(values); !finding.unknown.empty()) {
+        return finding;
+    }
     for (const auto& [run, terms] : runs) {
         std::vector<std::pair<const Measurement*, const std::vector<double>*>> things;
         for (const std::size_t i : terms) {

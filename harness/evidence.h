@@ -58,6 +58,7 @@ class Evidence {
         const std::vector<double>* samples = nullptr;  // of a time
     };
     Value value_of(const Term& term, const Exhibit& cell, const std::vector<Covered>& covered) const;
+    static std::string differing_timers(const std::vector<Value>& values);
     bool meets(const Where& where, const Measurement& measurement) const;
     // Whether the test could be of this one, if it ran: of an empty problem, which launches nothing, none is.
     bool is_about(const Test& test, const Measurement& measurement) const;

@@ -111,7 +111,7 @@ struct Measurement {
     std::string refused;  // why the variant does not run this problem; then nothing below is meaningful
     std::string not_run;  // why the device could not run this problem at all, a clause; likewise
     Verification verification;
-    Declaration declaration;
+    std::optional<Declaration> declaration;  // none: it is what a framework made
     Counters counters;
     std::vector<KernelUse> kernels;
     std::vector<std::string> contradictions;  // sentences: what was declared against what was counted

@@ -66,7 +66,7 @@ std::optional<double> relative_spread(std::vector<double> samples) {
 
 std::string ceiling_key(const Measurement& measurement) {
     const Problem& p = measurement.problem;
-    return fmt::format("{}/{}/{}", p.text('/'), name_of(p.dtype), name_of(measurement.state));
+    return fmt::format("{}/{}/{}/{}", p.text('/'), name_of(p.dtype), name_of(measurement.state), measurement.timer);
 }
 
 CopyFractions::CopyFractions(const std::vector<Measurement>& measurements) {
@@ -86,7 +86,7 @@ Counter CopyFractions::of(const Measurement& measurement) const {
     }
     const auto ceiling = ceilings_.find(ceiling_key(measurement));
     if (ceiling == ceilings_.end()) {
-        return {.value = {}, .source = Source::counted, .reason = "no copy of the same problem and state was timed"};
+        return {.value = {}, .source = Source::counted, .reason = "no copy of the same problem and state was timed alike"};
     }
     return {.value = ceiling->second / median(measurement.seconds), .source = Source::counted, .reason = {}};
 }

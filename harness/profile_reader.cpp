@@ -208,7 +208,7 @@ Measurement read_measurement(const Object& entry) {
     m.variant = entry.text("variant");
     m.family = enumerator(entry, "family",
                           std::array{Family::ceiling, Family::naive, Family::split, Family::register_only,
-                                     Family::shared_memory, Family::cache_aware});
+                                     Family::shared_memory, Family::cache_aware, Family::framework});
     m.problem = read_problem(entry);
     m.state = enumerator(entry, "state", std::array{CacheState::cold, CacheState::warm});
     const Object parameters = entry.object("parameters");
@@ -232,10 +232,12 @@ Measurement read_measurement(const Object& entry) {
         return m;
     }
     m.verification = read_verification(entry);
-    m.declaration = {.launches = entry.count<std::int64_t>("declared_launches"),
-                     .load_bytes = entry.count<std::int64_t>("declared_load_bytes"),
-                     .store_bytes = entry.count<std::int64_t>("declared_store_bytes"),
-                     .shared_bytes = entry.count<std::int64_t>("declared_shared_bytes")};
+    if (entry.has("declared_launches")) {  // a framework declares nothing
+        m.declaration = {.launches = entry.count<std::int64_t>("declared_launches"),
+                         .load_bytes = entry.count<std::int64_t>("declared_load_bytes"),
+                         .store_bytes = entry.count<std::int64_t>("declared_store_bytes"),
+                         .shared_bytes = entry.count<std::int64_t>("declared_shared_bytes")};
+    }
     m.counters = read_counters(entry);
     if (entry.has("kernels")) {  // profiles of earlier versions have none
         for (const Object& kernel : entry.objects("kernels")) {

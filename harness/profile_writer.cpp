@@ -128,10 +128,12 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofli
         return entry;
     }
     add_verification(entry, m);
-    entry["declared_launches"] = m.declaration.launches;
-    entry["declared_load_bytes"] = m.declaration.load_bytes;
-    entry["declared_store_bytes"] = m.declaration.store_bytes;
-    entry["declared_shared_bytes"] = m.declaration.shared_bytes;
+    if (m.declaration) {
+        entry["declared_launches"] = m.declaration->launches;
+        entry["declared_load_bytes"] = m.declaration->load_bytes;
+        entry["declared_store_bytes"] = m.declaration->store_bytes;
+        entry["declared_shared_bytes"] = m.declaration->shared_bytes;
+    }
     for (const auto& [name, counter] : m.counters) {
         add_counter(entry, name, counter);
     }

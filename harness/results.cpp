@@ -136,11 +136,16 @@ class ResultsTable {
         add_time(row, m);
         const Style declared = m.contradictions.empty() ? Style::plain : Style::bad;
         const Counter launches = counter_of(m, "launches");
-        row.push_back(launches.value ? Cell{fmt::format("{}/{}", m.declaration.launches, *launches.value), declared}
-                                     : Cell{fmt::format("{}/{}", m.declaration.launches,
-                                                        reasons_.unknown_cell("launches", launches.reason).text)});
-        row.push_back(
-            {format_bytes(static_cast<double>(m.declaration.load_bytes + m.declaration.store_bytes)), declared});
+        const std::string counted = launches.value ? fmt::format("{}", *launches.value)
+                                                   : reasons_.unknown_cell("launches", launches.reason).text;
+        if (m.declaration) {
+            const Declaration& d = *m.declaration;
+            row.push_back({fmt::format("{}/{}", d.launches, counted), launches.value ? declared : Style::plain});
+            row.push_back({format_bytes(static_cast<double>(d.load_bytes + d.store_bytes)), declared});
+        } else {
+            row.push_back({counted});
+            row.push_back(reasons_.unknown_cell("declared", "a framework declares nothing"));
+        }
         row.push_back(bytes_cell("requested", roofline_.traffic(m, Level::l1).bytes));
         row.push_back(bytes_cell("L2", roofline_.traffic(m, Level::l2).bytes));
         row.push_back(bytes_cell("DRAM", roofline_.traffic(m, Level::dram).bytes));
@@ -313,9 +318,10 @@ Table results_rows(const Profile& profile) {
                                  {fmt::format("{}", m.problem.compulsory_bytes())}};
         const bool compared = m.ran() && m.verification.fault.empty();
         row.push_back(plain_number(compared ? std::optional(m.verification.error_norm) : std::nullopt));
-        for (const std::int64_t declared : {m.declaration.launches, m.declaration.load_bytes, m.declaration.store_bytes,
-                                            m.declaration.shared_bytes}) {
-            row.push_back({m.ran() ? fmt::format("{}", declared) : std::string()});
+        const Declaration declaration = m.declaration.value_or(Declaration{});
+        for (const std::int64_t declared :
+             {declaration.launches, declaration.load_bytes, declaration.store_bytes, declaration.shared_bytes}) {
+            row.push_back({m.ran() && m.declaration ? fmt::format("{}", declared) : std::string()});
         }
         for (const auto& [name, number] : roofline.numbers_of(m)) {
             row.push_back(plain_number(m.right() ? number.value : std::nullopt));

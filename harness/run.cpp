@@ -274,11 +274,13 @@ std::vector<std::string> contradictions_of(const Measurement& m) {
                 fmt::format("{} declares {} {} and {} were counted.", m.name(), declared, what, counted));
         }
     };
-    compare("launches", 1, m.declaration.launches, "launches a call");
-    compare("transfers", 1, 0, "copies or fills of memory");
-    compare("global_load_sectors", sector_bytes, m.declaration.load_bytes, "bytes loaded");
-    compare("global_store_sectors", sector_bytes, m.declaration.store_bytes, "bytes stored");
-    compare("shared_bytes", 1, m.declaration.shared_bytes, "bytes of shared memory a block");
+    if (m.declaration) {
+        compare("launches", 1, m.declaration->launches, "launches a call");
+        compare("transfers", 1, 0, "copies or fills of memory");
+        compare("global_load_sectors", sector_bytes, m.declaration->load_bytes, "bytes loaded");
+        compare("global_store_sectors", sector_bytes, m.declaration->store_bytes, "bytes stored");
+        compare("shared_bytes", 1, m.declaration->shared_bytes, "bytes of shared memory a block");
+    }
     return sentences;
 }
 

@@ -15,7 +15,7 @@ std::vector<Variant>& registry(Backend backend) {
 }  // namespace
 
 const char* name_of(Family family) {
-    constexpr std::array names = {"ceiling", "naive", "split", "register", "shared", "cache-aware"};
+    constexpr std::array names = {"ceiling", "naive", "split", "register", "shared", "cache-aware", "framework"};
     return names.at(static_cast<std::size_t>(family));
 }
 

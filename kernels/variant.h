@@ -17,7 +17,8 @@ namespace qkprof {
 // Which build of the kernel sources a descriptor belongs to; each build registers its own.
 enum class Backend : std::uint8_t { emulated, cuda };
 
-enum class Family : std::uint8_t { ceiling, naive, split, register_only, shared_memory, cache_aware };
+// framework: not a variant of this program but what XLA, PyTorch or Triton make of the operation (scripts/routes).
+enum class Family : std::uint8_t { ceiling, naive, split, register_only, shared_memory, cache_aware, framework };
 
 const char* name_of(Family family);
 

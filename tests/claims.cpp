@@ -226,6 +226,8 @@ TEST(ClaimsFile, ClaimsAreChosenById) {
     const std::vector<Claim> all = parse_claims(claim_with("", "") + claim_with("\"one\"", "\"two\""), "c.toml", known);
     EXPECT_EQ(choose_claims(all, {}).size(), 2U);
     EXPECT_EQ(choose_claims(all, {"two"}).at(0).id, "two");
+    EXPECT_EQ(choose_claims(all, {"t*"}).size(), 1U);
+    EXPECT_THAT(error_of([&] { choose_claims(all, {"x*"}); }), HasSubstr("There is no claim 'x*'."));
     EXPECT_THAT(error_of([&] { choose_claims(all, {"tow"}); }),
                 HasSubstr("There is no claim 'tow'. Did you mean 'two'?"));
 }

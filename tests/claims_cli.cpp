@@ -189,10 +189,10 @@ TEST_F(ClaimsCli, AContradictionIsTheExitCode) {
     EXPECT_THAT(said.err, HasSubstr("It declares 1 and 2 were counted."));
     Profile counted_so = good;  // though its list of contradictions is empty
     Measurement& m = counted_so.measurements.at(5);
-    m.declaration.load_bytes += 32;
+    m.declaration->load_bytes += 32;
     const Result found = judged(counted_so);
     EXPECT_EQ(found.exit_code, 1);
-    EXPECT_THAT(found.err, HasSubstr(m.name() + " declares " + std::to_string(m.declaration.load_bytes)));
+    EXPECT_THAT(found.err, HasSubstr(m.name() + " declares " + std::to_string(m.declaration->load_bytes)));
     EXPECT_EQ(std::count(found.err.begin(), found.err.end(), '\n'), 1) << found.err;
 }
 

@@ -16,8 +16,8 @@ Measurement made_up(const std::string& variant, Family family, CacheState state,
     m.problem = {.batch = 2, .sequence = 1024, .heads = 16, .head_dim = 128};
     m.state = state;
     m.verification = correct_result();
-    m.declaration = {.launches = 1, .load_bytes = 16777216, .store_bytes = 16777216, .shared_bytes = 0};
-    m.counters = as_declared(m.declaration);
+    m.declaration = Declaration{.launches = 1, .load_bytes = 16777216, .store_bytes = 16777216, .shared_bytes = 0};
+    m.counters = as_declared(*m.declaration);
     m.counters["dram_write_bytes"] = counted(1e6);
     m.counters["l2_read_sectors"] = {.value = 524288, .source = Source::modelled, .reason = {}};
     m.counters["l2_write_sectors"] = {.value = 524288, .source = Source::modelled, .reason = {}};

@@ -170,7 +170,7 @@ TEST(Roofline, IsUnknownWithAReasonWithoutACeiling) {
     EXPECT_THAT(Roofline(h200({copy_resident, fused_seed})).bound_of(fused_seed).fraction.reason,
                 HasSubstr("--shapes streaming"));
     EXPECT_EQ(Roofline(h200({copy_seed, copy_resident, fused_small})).bound_of(fused_small).fraction.reason,
-              "no copy of the same problem and state was timed");
+              "no copy of the same problem and state was timed alike");
     Measurement untimed = fused_seed;
     untimed.seconds.clear();
     untimed.no_time_reason = "the emulated device has no clock";

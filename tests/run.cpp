@@ -115,8 +115,8 @@ TEST_F(Run, EachDeclarationIsComparedWithItsCount) {
     Measurement m;
     m.variant = "fast";
     m.problem = plan_.problems[0];
-    m.declaration = {.launches = 2, .load_bytes = 64, .store_bytes = 96, .shared_bytes = 1024};
-    m.counters = as_declared(m.declaration);
+    m.declaration = Declaration{.launches = 2, .load_bytes = 64, .store_bytes = 96, .shared_bytes = 1024};
+    m.counters = as_declared(*m.declaration);
     EXPECT_TRUE(contradictions_of(m).empty());
     for (const char* name : {"launches", "global_load_sectors", "global_store_sectors", "shared_bytes"}) {
         Measurement wrong = m;

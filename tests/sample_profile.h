@@ -19,8 +19,8 @@ inline Measurement timed(const std::string& variant, Family family, double secon
     m.parameters = {{"threads", 64}, {"heads", 2}};
     m.non_standard = {{"threads", 64}};
     m.verification = correct_result();
-    m.declaration = {.launches = 1, .load_bytes = 3072, .store_bytes = 3072, .shared_bytes = 512};
-    m.counters = as_declared(m.declaration);
+    m.declaration = Declaration{.launches = 1, .load_bytes = 3072, .store_bytes = 3072, .shared_bytes = 512};
+    m.counters = as_declared(*m.declaration);
     m.counters["l2_read_sectors"] = {.value = 12.5, .source = Source::modelled, .reason = {}};
     m.counters["sm__x.sum.per_second"] = counted(0.25);
     m.kernels = {{.name = "a<float>(int)",

@@ -3,6 +3,7 @@
 
 #include "claims.h"
 #include "claims_table.h"
+#include "frameworks.h"
 #include "input_file.h"
 #include "judge.h"
 #include "names.h"
@@ -55,6 +56,27 @@ std::vector<Claim> chosen_claims(const Options& options) {
     const std::string source = options.claims.empty() ? "profiles/claims.toml" : options.claims;
     return choose_claims(parse_claims(text, source, variant_names()),
                          options.only.empty() ? std::vector<std::string>() : split_list(options.only, "--only"));
+}
+
+// Of frameworks alone: where none was measured there is nothing to judge.
+bool is_about_frameworks(const Claim& claim) {
+    return std::all_of(claim.test.subjects.begin(), claim.test.subjects.end(), [](const std::string& glob) {
+        return std::none_of(variants(Backend::emulated).begin(), variants(Backend::emulated).end(),
+                            [&](const Variant& variant) { return matches_glob(glob, variant.name); });
+    });
+}
+
+void leave_out_frameworks(std::vector<Claim>& claims, const std::vector<Profile>& profiles) {
+    const bool measured = std::any_of(profiles.begin(), profiles.end(), [](const Profile& profile) {
+        return std::any_of(profile.measurements.begin(), profile.measurements.end(),
+                           [](const Measurement& m) { return m.family == Family::framework; });
+    });
+    const std::size_t left_out = measured ? 0 : std::erase_if(claims, is_about_frameworks);
+    if (left_out != 0) {
+        say(fmt::format("{} claims are about frameworks, of which nothing was measured here, and are left out: "
+                        "scripts/routes measures them.",
+                        left_out));
+    }
 }
 
 // Those that were recorded, and what the declarations and counts that were read say now.
@@ -149,7 +171,7 @@ Exit claims_command(const CLI::App& command, const Options& options) {
             "--sweep measures other values of a parameter, and claims are about the standard ones: leave it "
             "out.");
     }
-    const std::vector<Claim> claims = chosen_claims(options);
+    std::vector<Claim> claims = chosen_claims(options);
     std::vector<Profile> profiles;
     if (options.profiles.empty()) {
         profiles.push_back(measured(options, benchmark_flags));
@@ -168,6 +190,9 @@ Exit claims_command(const CLI::App& command, const Options& options) {
                             benchmark_flags.front()));
         }
         std::transform(options.profiles.begin(), options.profiles.end(), std::back_inserter(profiles), read_profile);
+    }
+    if (options.only.empty() && options.claims.empty()) {
+        leave_out_frameworks(claims, profiles);
     }
     const Evidence evidence(profiles);
     std::vector<Verdict> verdicts;
@@ -189,6 +214,9 @@ std::vector<std::string> variant_names() {
     const std::vector<Variant>& all = variants(Backend::emulated);
     std::vector<std::string> names(all.size());
     std::transform(all.begin(), all.end(), names.begin(), [](const Variant& variant) { return variant.name; });
+    for (const Framework& framework : frameworks()) {
+        names.emplace_back(framework.name);
+    }
     return names;
 }
 

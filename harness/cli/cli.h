@@ -17,10 +17,15 @@ using Action = std::function<Exit()>;
 void add_claims(CLI::App& app, Action& chosen);
 void add_compare(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
+// `command_words`: what take_command() took.
+void add_exec(CLI::App& app, Action& chosen, const std::vector<std::string>& command_words);
 void add_hlo(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 void add_trace(CLI::App& app, Action& chosen);
+
+// The words behind the first "--" of `qkprof exec`, which are another program's: this parser does not see them.
+std::vector<std::string> take_command(int& argc, char** argv);
 
 // An option of text; lists may be given in several goes.
 CLI::Option* text_option(CLI::App& command, const std::string& name, std::string& value, const std::string& type,
@@ -34,7 +39,7 @@ void flag_option(CLI::App& command, const std::string& name, bool& value, const 
 // that is not empty). Returns them.
 std::vector<std::string> unknown_words(const CLI::App& command, const std::string& prefix);
 
-// Of the kernels in this build.
+// Of the kernels in this build, and what frameworks make of the operation.
 std::vector<std::string> variant_names();
 
 // Whether to colour what is printed.

@@ -3,6 +3,7 @@
 
 #include "claims.h"
 #include "device.h"
+#include "frameworks.h"
 #include "names.h"
 #include "presets.h"
 #include "table.h"
@@ -192,6 +193,16 @@ std::vector<Table> list_claims(Format /*format*/) {
     return {one_section({{"claim"}, {"statement"}}, std::move(rows))};
 }
 
+std::vector<Table> list_frameworks(Format /*format*/) {
+    std::vector<std::vector<Cell>> rows;
+    for (const Framework& framework : frameworks()) {
+        rows.push_back({{framework.name}, {framework.route}});
+    }
+    Table table = one_section({{"framework"}, {"how it comes to the operation"}}, std::move(rows));
+    table.notes.emplace_back("measured by scripts/routes; claims, compare and report take them as further variants");
+    return {std::move(table)};
+}
+
 std::vector<Table> list_devices(Format /*format*/) {
     const Discovery found = discover_gpus();
     std::vector<std::vector<Cell>> rows;
@@ -212,7 +223,8 @@ struct Listing {
 };
 constexpr std::array listings = {Listing{"variants", list_variants}, Listing{"shapes", list_shapes},
                                  Listing{"models", list_models},     Listing{"metrics", list_metrics},
-                                 Listing{"claims", list_claims},     Listing{"devices", list_devices}};
+                                 Listing{"claims", list_claims},     Listing{"devices", list_devices},
+                                 Listing{"frameworks", list_frameworks}};
 
 Exit list(const Options& options) {
     const Format format = parse_format(options.format);
@@ -239,10 +251,10 @@ Exit list(const Options& options) {
 }  // namespace
 
 void add_list(CLI::App& app, Action& chosen) {
-    CLI::App* command = app.add_subcommand("list", "list variants, shapes, models, metrics, claims or devices");
+    CLI::App* command = app.add_subcommand("list", "list variants, shapes, models, metrics, claims, devices or frameworks");
     command->allow_extras();
     const auto options = std::make_shared<Options>();
-    command->add_option("what", options->what, "variants, shapes, models, metrics, claims or devices")
+    command->add_option("what", options->what, "variants, shapes, models, metrics, claims, devices or frameworks")
         ->type_name("WHAT")
         ->capture_default_str();
     text_option(*command, "--format", options->format, "FORMAT", "table, markdown, csv or json");

@@ -69,6 +69,16 @@ std::string bind_activity(void* handle, CuptiLibrary& library) {
     return {};
 }
 
+std::string bind_watching(void* handle, CuptiLibrary& library) {
+    Resolver resolve(handle);
+    CuptiLibrary::Watching& watching = library.watching;
+    resolve("cuptiSubscribe_v2", watching.subscribe)("cuptiEnableCallback", watching.enable_callback);
+    resolve("cuptiGetCallbackName", watching.get_callback_name);
+    resolve("cuptiActivityFlushPeriod", watching.flush_period);
+    resolve("cuptiActivityRegisterTimestampCallback", watching.register_timestamp);
+    return resolve.missing();
+}
+
 std::string bind_metrics(void* handle, CuptiLibrary& library) {
     Resolver resolve(handle);
     CuptiLibrary::Metrics& metrics = library.metrics;
@@ -150,6 +160,9 @@ CuptiLibrary open_library() {
         library.failure = bind_activity(handle, library);
         library.path = file_of(handle, name);
         if (library.failure.empty()) {
+            if (const std::string missing = bind_watching(handle, library); !missing.empty()) {
+                library.watching_failure = fmt::format("CUPTI ({}) has no function {}", library.path, missing);
+            }
             open_metrics(handle, library);
             return library;
         }

@@ -31,6 +31,15 @@ struct CuptiLibrary {
         decltype(&cuptiActivityGetNumDroppedRecords) get_dropped = nullptr;
     } activity;
 
+    // Being told of the program's own calls.
+    struct Watching {
+        decltype(&cuptiSubscribe_v2) subscribe = nullptr;
+        decltype(&cuptiEnableCallback) enable_callback = nullptr;
+        decltype(&cuptiGetCallbackName) get_callback_name = nullptr;
+        decltype(&cuptiActivityFlushPeriod) flush_period = nullptr;
+        decltype(&cuptiActivityRegisterTimestampCallback) register_timestamp = nullptr;
+    } watching;
+
     // Metrics: which a chip has, what they cost, their values. Needs no GPU.
     struct Metrics {
         decltype(&cuptiProfilerHostInitialize) initialize = nullptr;
@@ -65,10 +74,11 @@ struct CuptiLibrary {
         decltype(&cuptiRangeProfilerCounterDataGetRangeInfo) get_range_info = nullptr;
     } ranges;
 
-    std::string path;             // the library's file, or its name where the loader does not tell
-    std::string metrics_path;     // libnvperf_host's, which CUPTI reads metrics with
-    std::string failure;          // why it cannot be used, as a clause; then no function may be called
-    std::string metrics_failure;  // why metrics and ranges cannot be used, although activity can; a clause
+    std::string path;              // the library's file, or its name where the loader does not tell
+    std::string metrics_path;      // libnvperf_host's, which CUPTI reads metrics with
+    std::string failure;           // why it cannot be used, as a clause; then no function may be called
+    std::string watching_failure;  // why calls cannot be watched, a clause
+    std::string metrics_failure;   // why metrics and ranges cannot be used, although activity can; a clause
 };
 
 // The library of this process; opened by the first call and never closed.

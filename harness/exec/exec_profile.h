@@ -43,22 +43,34 @@ struct LaunchForm {
 struct KernelRow {
     std::string name;  // as in the source, with its arguments
     std::uint64_t count = 0;
-    Spread seconds;
+    std::uint64_t without_time = 0;    // executions whose record carries no time: not in `seconds`
+    std::optional<Spread> seconds;     // none where no record carries a time
     std::vector<LaunchForm> forms;     // the most frequent first; at most most_forms
     std::uint64_t in_other_forms = 0;  // launches in forms beyond these
 };
 inline constexpr std::size_t most_forms = 16;
+// The row of what is beyond the distinct kernels, or ranges, that are kept apart.
+inline constexpr const char* others_name = "(others)";
 
 struct TransferRow {
     TransferKind kind = TransferKind::other_copy;
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;
-    Spread seconds;
+    std::uint64_t without_time = 0;
+    std::optional<Spread> seconds;
 };
 // "copy host to device", "fill".
 const char* name_of(TransferKind kind);
+inline constexpr std::array all_transfer_kinds = {TransferKind::host_to_device,
+                                                  TransferKind::device_to_host,
+                                                  TransferKind::device_to_device,
+                                                  TransferKind::peer_to_peer,
+                                                  TransferKind::host_to_host,
+                                                  TransferKind::other_copy,
+                                                  TransferKind::fill};
 
-// What ran in a stretch of the program. Kernels are one row a name.
+// What ran in a stretch of the program. Kernels are one row a name. A GPU here is one of a process: two processes on
+// the same GPU are summed as if each had its own.
 struct Work {
     std::uint64_t launches = 0;      // executions of kernels
     std::uint64_t transfers = 0;     // copies and fills
@@ -76,11 +88,11 @@ struct RangeCall {
     std::uint64_t submissions = 0;
     double busy_seconds = 0;
     double span_seconds = 0;
-    double host_seconds = 0;  // between push and pop
+    std::optional<double> host_seconds;  // between push and pop; none: it was never popped
 
     friend bool operator==(const RangeCall&, const RangeCall&) = default;
 };
-inline constexpr std::size_t most_calls_kept = 4096;
+inline constexpr std::size_t most_calls_kept = 4096;  // of a range, and of all ranges together a bounded number
 
 // All instances of one NVTX range at one place in the nesting, of all processes. What ran in the ranges inside it is
 // part of it.
@@ -95,6 +107,10 @@ struct RangeRow {
     // Over all calls, also those that are not kept.
     std::uint64_t least_launches = 0;
     std::uint64_t most_launches = 0;
+    // What makes the counts of a call too small, if it is not 0: submissions in it of which no record came, and records
+    // that came when the call was already counted (they are in `work` alone).
+    std::uint64_t without_record = 0;
+    std::uint64_t late_records = 0;
 };
 // "name", or "domain@name": as ncu and nsys filter them.
 std::string text_of(const RangeRow& range);

@@ -18,11 +18,12 @@ inline constexpr std::uint32_t most_message_bytes = 64U << 10U;
 inline constexpr const char* socket_variable = "QKPROF_EXEC_SOCKET";
 
 enum class MessageKind : std::uint16_t {
-    hello,    // first of a connection
-    failure,  // nothing is recorded here, or nothing more; text: why, a clause
-    remark,   // text: a sentence for people
-    device,   // text: the GPU's name
-    name,     // text: of a kernel as CUPTI gives it (mangled), of a range or of a domain
+    hello,     // first of a connection
+    attached,  // the process uses CUDA and is watched from here on; text: the file of CUPTI's library
+    failure,   // nothing is recorded here, or nothing more; text: why, a clause
+    remark,    // text: a sentence for people
+    device,    // text: the GPU's name
+    name,      // text: of a kernel as CUPTI gives it (mangled), of a range or of a domain
     kernel,
     transfer,
     submission,
@@ -44,9 +45,12 @@ struct Hello {
     std::uint32_t protocol = protocol_version;
     std::int32_t process = 0;
     std::int32_t parent = 0;
-    std::uint32_t cupti = 0;  // CUPTI's version, as cuptiGetVersion gives it; 0: CUDA is not used yet
     std::uint64_t time = 0;
 };  // text: the command line, its words joined by blanks
+
+struct Attached {
+    std::uint32_t cupti = 0;  // its version, as cuptiGetVersion gives it
+};
 
 struct Device {
     std::uint32_t device = 0;  // as CUDA numbers them in this process
@@ -95,6 +99,7 @@ struct Transfer {
     std::uint8_t reserved[7] = {};
 };
 
+// graph: of many records, a graph's or a batch's.
 enum class SubmissionKind : std::uint8_t { kernel, graph, copy, fill };
 
 // A call of the host that asks for work on the GPU.

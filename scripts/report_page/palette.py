@@ -16,6 +16,7 @@ COLOURS = {
     "register": ("#0067a6", "#62b5f0"),
     "shared": ("#00805f", "#3cc9a0"),
     "cache-aware": ("#9b3f7b", "#e693c4"),
+    "framework": ("#6a51a3", "#b7a5e8"),
 }
 FAMILIES = {"ceiling": "ink"}  # those whose colour has another name
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "p", "<", ">", "h", "*"]

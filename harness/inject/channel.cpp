@@ -1,0 +1,156 @@
+#include "channel.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <new>
+
+namespace qkprof::inject {
+namespace {
+
+constexpr std::size_t written_at_once = 64U << 10U;
+
+int connect_to(std::string_view name) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    const std::size_t length = std::min(name.size(), sizeof address.sun_path - 1);
+    std::copy_n(name.data(), length, &address.sun_path[1]);  // after a zero: in no file system
+    const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) {
+        return -1;
+    }
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+    if (connect(descriptor, reinterpret_cast<const sockaddr*>(&address), size) != 0) {
+        close(descriptor);
+        return -1;
+    }
+    return descriptor;
+}
+
+std::string command_line() {
+    std::ifstream file("/proc/self/cmdline", std::ios::binary);
+    std::string words{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    while (!words.empty() && words.back() == '\0') {
+        words.pop_back();
+    }
+    std::replace(words.begin(), words.end(), '\0', ' ');
+    return words;
+}
+
+}  // namespace
+
+std::uint64_t now() {
+    timespec time = {};
+    clock_gettime(CLOCK_REALTIME, &time);
+    constexpr std::uint64_t nanoseconds = 1'000'000'000;
+    return static_cast<std::uint64_t>(time.tv_sec) * nanoseconds + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+std::uint32_t thread_number() {
+    thread_local const auto number = static_cast<std::uint32_t>(syscall(SYS_gettid));
+    return number;
+}
+
+Channel& Channel::instance() {
+    static auto* const channel = new Channel;
+    return *channel;
+}
+
+Channel::Channel() {
+    // The lock is held over a fork, so that the child does not inherit one that another thread holds.
+    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                   [] {
+                       instance().forget();
+                       new (&instance().mutex_) std::mutex;
+                   });
+}
+
+bool Channel::is_own() const { return process_ == getpid(); }
+
+void Channel::forget() {
+    if (descriptor_ >= 0) {
+        close(descriptor_);
+    }
+    descriptor_ = -1;
+    state_ = State::not_yet;
+    ++generation_;
+    pending_.clear();
+    names_.clear();
+}
+
+void Channel::open() {
+    const char* name = std::getenv(exec::socket_variable);
+    descriptor_ = name == nullptr || *name == '\0' ? -1 : connect_to(name);
+    state_ = descriptor_ < 0 ? State::closed : State::open;
+    process_ = getpid();
+    if (state_ == State::open) {
+        say_hello();
+    }
+}
+
+void Channel::say_hello() {
+    exec::Hello hello;
+    hello.process = process_;
+    hello.parent = getppid();
+    hello.time = now();
+    append(exec::MessageKind::hello, &hello, sizeof hello, command_line());
+}
+
+void Channel::append(exec::MessageKind kind, const void* message, std::size_t bytes, std::string_view text) {
+    if (state_ == State::not_yet) {
+        open();
+    }
+    if (state_ != State::open) {
+        return;
+    }
+    text = text.substr(0, exec::most_message_bytes - sizeof(exec::Header) - bytes);
+    exec::Header header;
+    header.bytes = static_cast<std::uint32_t>(sizeof header + bytes + text.size());
+    header.kind = kind;
+    const auto* const begin = reinterpret_cast<const char*>(&header);
+    pending_.insert(pending_.end(), begin, begin + sizeof header);
+    const auto* const body = static_cast<const char*>(message);
+    pending_.insert(pending_.end(), body, body + bytes);
+    pending_.insert(pending_.end(), text.begin(), text.end());
+    if (pending_.size() >= written_at_once) {
+        write_pending();
+    }
+}
+
+void Channel::write_pending() {
+    std::size_t written = 0;
+    while (state_ == State::open && written < pending_.size()) {
+        const ssize_t count = ::send(descriptor_, pending_.data() + written, pending_.size() - written, MSG_NOSIGNAL);
+        if (count > 0) {
+            written += static_cast<std::size_t>(count);
+        } else if (errno != EINTR) {
+            close(descriptor_);  // nobody listens any more: the program goes on alone
+            descriptor_ = -1;
+            state_ = State::closed;
+        }
+    }
+    pending_.clear();
+}
+
+std::uint32_t Channel::Sending::name(std::string_view text) {
+    std::unordered_map<std::string, std::uint32_t>& names = channel_.names_;
+    const auto [found, is_new] = names.try_emplace(std::string(text), static_cast<std::uint32_t>(names.size() + 1));
+    if (is_new) {
+        exec::Name message;
+        message.name = found->second;
+        send(exec::MessageKind::name, message, text);
+    }
+    return found->second;
+}
+
+}  // namespace qkprof::inject
