@@ -19,6 +19,7 @@ void add_compare(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 // `command_words`: what take_command() took.
 void add_exec(CLI::App& app, Action& chosen, const std::vector<std::string>& command_words);
+void add_hlo(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 void add_trace(CLI::App& app, Action& chosen);

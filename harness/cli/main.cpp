@@ -131,6 +131,7 @@ int run_command(int argc, char** argv) {
     add_compare(app, chosen);
     add_trace(app, chosen);
     add_exec(app, chosen, command_words);
+    add_hlo(app, chosen);
     add_list(app, chosen);
     add_doctor(app, chosen);
     try {
@@ -147,7 +148,8 @@ int run_command(int argc, char** argv) {
         if (words.empty()) {
             return fail(Exit::bad_input, "Name a command, such as run; qkprof --help describes them.");
         }
-        const std::vector<std::string> commands = {"run", "claims", "compare", "trace", "exec", "list", "doctor"};
+        const std::vector<std::string> commands = {"run",  "claims", "compare", "trace",
+                                                   "exec", "hlo",    "list",    "doctor"};
         return fail(Exit::bad_input,
                     fmt::format("There is no command '{}'.{}", words.front(), suggestion(words.front(), commands)));
     }

@@ -1,0 +1,24 @@
+// A promise as JSON, for programs.
+#pragma once
+
+#include "promise.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace qkprof::hlo {
+
+inline constexpr int promise_schema = 1;
+
+// An unknown number is null.
+nlohmann::ordered_json json_of(const Count& count);
+nlohmann::ordered_json json_of(const Promise& promise);
+
+// Of a value that may be unknown.
+template <class T>
+nlohmann::ordered_json json_of(const std::optional<T>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace qkprof::hlo

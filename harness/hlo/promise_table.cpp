@@ -1,0 +1,281 @@
+#include "promise_table.h"
+
+#include "error.h"
+#include "opcodes.h"
+#include "results.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+namespace qkprof::hlo {
+namespace {
+
+constexpr std::size_t width = 120;  // of lines on a terminal
+constexpr std::size_t longest_name = 60;
+
+std::string one_line(const std::string& text) { return printable(text, longest_name); }
+
+std::string size_text(std::int64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
+
+std::string bytes_text(const Row& row) {
+    if (row.verdict.kind == Class::nothing || row.verdict.kind == Class::control) {
+        return "";
+    }
+    const auto bytes = row.traffic.total();
+    return bytes ? size_text(*bytes) : "-";
+}
+
+bool is_shown(const Row& row) { return row.verdict.kind != Class::nothing; }
+
+std::vector<Cell> cells_of(const Row& row) {
+    const bool launches = row.verdict.kind != Class::control || !row.kernels().none();
+    return {{std::string(2 * row.depth, ' ') + one_line(row.instruction->name)},
+            {row.verdict.what, row.verdict.blocked ? Style::bad : Style::plain},
+            {launches ? text_of(row.kernels()) : ""},
+            {row.transfers().none() ? "" : text_of(row.transfers())},
+            {bytes_text(row)},
+            {detail_of(row), Style::faint}};
+}
+
+std::string plural(std::size_t count, const std::string& one, const std::string& many) {
+    return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+void add_lines(std::vector<std::string>& notes, const std::string& text) {
+    for (std::string& line : lines_of(text, width, 2)) {
+        notes.push_back(std::move(line));
+    }
+}
+
+std::string nothing_text(const Promise& promise) {
+    std::map<std::string, std::size_t> counts;
+    for (const Row& row : promise.rows) {
+        if (!is_shown(row)) {
+            ++counts[row.verdict.what];
+        }
+    }
+    std::vector<std::string> parts;
+    for (const auto& [what, count] : counts) {
+        parts.push_back(fmt::format("{} {}", count, what));
+    }
+    return counts.empty() ? "" : fmt::format("Nothing is launched for {}.", fmt::join(parts, ", "));
+}
+
+std::string total_text(const Promise& promise) {
+    struct Part {
+        Class kind;
+        const char* one;
+        const char* many;
+    };
+    constexpr Part parts[] = {{Class::fusion, "fusion", "fusions"},
+                              {Class::custom_call, "custom call", "custom calls"},
+                              {Class::library, "library call", "library calls"},
+                              {Class::unfused, "operation outside of fusions", "operations outside of fusions"},
+                              {Class::collective, "collective", "collectives"},
+                              {Class::transfer, "transfer", "transfers"}};
+    std::vector<std::string> texts;
+    for (const Part& part : parts) {
+        const ClassTotal& total = promise.classes.at(part.kind);
+        if (total.instructions > 0) {
+            const bool transfer = part.kind == Class::transfer;
+            texts.push_back(fmt::format("{}: {} {}", plural(total.instructions, part.one, part.many),
+                                        text_of(transfer ? total.transfers : total.kernels),
+                                        transfer ? "copies or fills" : "kernels"));
+        }
+    }
+    return texts.empty() ? "Nothing is launched." : fmt::format("{}.", fmt::join(texts, "; "));
+}
+
+std::string promise_text(const Promise& promise) {
+    const char* unit = promise.platform == Platform::cpu ? "calls" : "kernels";
+    const char* each = promise.module->partitions() * promise.module->replicas() > 1 ? " on each device" : "";
+    if (promise.kernels.exact()) {
+        return fmt::format("Promises exactly {} {}{} an execution.", promise.kernels.least, unit, each);
+    }
+    return fmt::format(
+        "Promises at least {} {}{} an execution{}.", promise.kernels.least, unit, each,
+        promise.kernels.most ? fmt::format(", at most {}", *promise.kernels.most) : ", and at most an unknown number");
+}
+
+std::string bytes_text(const Promise& promise) {
+    const auto text = [](std::uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
+    std::string moved = promise.bytes.exact() ? text(promise.bytes.least)
+                        : promise.bytes.most
+                            ? fmt::format("{} to {}", text(promise.bytes.least), text(*promise.bytes.most))
+                            : fmt::format("at least {}", text(promise.bytes.least));
+    if (!promise.bytes_complete) {
+        moved += " and what has no known size";
+    }
+    const std::string ideal = promise.ideal_bytes ? size_text(*promise.ideal_bytes) : "an unknown number of bytes";
+    std::string line = fmt::format("By its shapes it moves {}; a single fusion of it all would move {}.", moved, ideal);
+    return line;
+}
+
+std::string intermediates_text(const Promise& promise) {
+    constexpr std::size_t few = 5;
+    std::vector<std::string> parts;
+    for (const Intermediate& value : promise.intermediates) {
+        if (parts.size() == few) {
+            parts.push_back(fmt::format("and {} more", promise.intermediates.size() - few));
+            break;
+        }
+        parts.push_back(fmt::format(
+            "{} {}{}", one_line(value.row->instruction->name), size_text(value.bytes),
+            value.row->executions == once ? "" : fmt::format(" (executions: {})", text_of(value.row->executions))));
+    }
+    return parts.empty() ? "" : fmt::format("Between instructions, through memory: {}.", fmt::join(parts, ", "));
+}
+
+std::string blocked_text(const Promise& promise) {
+    std::vector<std::string> names;
+    for (const Row& row : promise.rows) {
+        if (row.verdict.blocked) {
+            names.push_back(fmt::format("{} ({})", one_line(row.instruction->name),
+                                        row.verdict.kind == Class::fusion
+                                            ? row.verdict.fusion->operations.begin()->first + " alone"
+                                            : row.verdict.what));
+        }
+    }
+    constexpr std::size_t few = 12;
+    if (names.size() > few) {
+        const std::size_t more = names.size() - few;
+        names.resize(few);
+        names.push_back(fmt::format("and {} more", more));
+    }
+    return names.empty() ? "" : fmt::format("Fusion was blocked at: {}.", fmt::join(names, ", "));
+}
+
+std::vector<std::string> notes_of(const Promise& promise) {
+    std::vector<std::string> notes;
+    for (const std::string& text : {nothing_text(promise), total_text(promise), promise_text(promise),
+                                    bytes_text(promise), intermediates_text(promise), blocked_text(promise)}) {
+        if (!text.empty()) {
+            add_lines(notes, text);
+        }
+    }
+    const auto scheduled = promise.module->attributes.find("is_scheduled");
+    if (!promise.module->is_excerpt && scheduled == promise.module->attributes.end()) {
+        add_lines(notes,
+                  "The text is not scheduled: it is no optimised HLO, and what XLA makes of it launches something "
+                  "else.");
+    }
+    if (promise.platform == Platform::cpu) {
+        add_lines(notes, "It was compiled for a CPU: a fusion is a call of a function and launches nothing on a GPU.");
+    }
+    return notes;
+}
+
+std::string whole_text(const std::optional<std::uint64_t>& value) { return value ? fmt::format("{}", *value) : ""; }
+
+}  // namespace
+
+std::string name_of(const Row& row) {
+    return row.path.empty() ? row.instruction->name : fmt::format("{} ({})", row.instruction->name, row.path);
+}
+
+std::string detail_of(const Row& row) {
+    std::vector<std::string> parts;
+    const Verdict& verdict = row.verdict;
+    if (verdict.kind == Class::custom_call || verdict.kind == Class::library) {
+        const std::string target = row.instruction->text("custom_call_target");
+        if (!target.empty()) {
+            parts.push_back(one_line(target));
+        }
+    }
+    if (verdict.fusion) {
+        const std::string config = config_text(*verdict.fusion);
+        if (!config.empty()) {
+            parts.push_back(one_line(config));
+        }
+        parts.push_back(verdict.fusion->body_known
+                            ? plural(verdict.fusion->operation_count(), "operation", "operations")
+                            : std::string("its body is not in the excerpt"));
+    }
+    if (verdict.kind == Class::collective) {
+        std::int64_t bytes = 0;
+        for (const Shape* result : results_of(*row.instruction)) {
+            bytes += bytes_of(*result).value_or(0);
+        }
+        parts.push_back(fmt::format("yields {}", size_text(bytes)));
+        for (const char* key : {"replica_groups", "source_target_pairs"}) {
+            const std::string_view groups = row.instruction->attribute(key);
+            if (!groups.empty()) {
+                parts.push_back(one_line(
+                    fmt::format("{} {}", key == std::string_view("replica_groups") ? "groups" : "pairs", groups)));
+            }
+        }
+    }
+    if (!verdict.reason.empty()) {
+        parts.push_back(verdict.reason);
+    }
+    return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string heading_of(const Promise& promise) {
+    const Module& module = *promise.module;
+    std::string text = module.is_excerpt ? fmt::format("An excerpt, {}", one_line(module.entry_computation().name))
+                                         : one_line(module.name);
+    text += promise.platform == Platform::gpu   ? ", compiled for a GPU"
+            : promise.platform == Platform::cpu ? ", compiled for a CPU"
+                                                : "";
+    if (module.partitions() > 1 || module.replicas() > 1) {
+        text += fmt::format(", {} partitions", module.partitions());
+        text += module.replicas() > 1 ? fmt::format(", {} replicas", module.replicas()) : "";
+    }
+    return text;
+}
+
+Table promise_table(const Promise& promise) {
+    Table table;
+    table.columns = {
+        {"instruction"},  {"what"},        {promise.platform == Platform::cpu ? "calls" : "launches", true},
+        {"copies", true}, {"moves", true}, {"detail"}};
+    Section section;
+    section.heading = heading_of(promise);
+    for (const Row& row : promise.rows) {
+        if (is_shown(row)) {
+            section.rows.push_back(cells_of(row));
+        }
+    }
+    section.notes = notes_of(promise);
+    table.sections.push_back(std::move(section));
+    return table;
+}
+
+Table promise_rows(const Promise& promise) {
+    Table table;
+    table.columns = {{"instruction"},       {"within"},          {"opcode"},        {"class"},
+                     {"least_executions"},  {"most_executions"}, {"least_kernels"}, {"most_kernels"},
+                     {"least_transfers"},   {"most_transfers"},  {"read_bytes"},    {"written_bytes"},
+                     {"fusion_operations"}, {"detail"}};
+    Section section;
+    for (const Row& row : promise.rows) {
+        const auto bytes = [&](const std::optional<std::int64_t>& value) {
+            const bool moves = row.verdict.kind != Class::nothing && row.verdict.kind != Class::control;
+            return moves && value ? fmt::format("{}", *value) : std::string();
+        };
+        section.rows.push_back({{row.instruction->name},
+                                {row.path},
+                                {row.instruction->opcode},
+                                {name_of(row.verdict.kind)},
+                                {fmt::format("{}", row.executions.least)},
+                                {whole_text(row.executions.most)},
+                                {fmt::format("{}", row.kernels().least)},
+                                {whole_text(row.kernels().most)},
+                                {fmt::format("{}", row.transfers().least)},
+                                {whole_text(row.transfers().most)},
+                                {bytes(row.traffic.read())},
+                                {bytes(row.traffic.written)},
+                                {row.verdict.fusion && row.verdict.fusion->body_known
+                                     ? fmt::format("{}", row.verdict.fusion->operation_count())
+                                     : ""},
+                                {detail_of(row)}});
+    }
+    table.sections.push_back(std::move(section));
+    return table;
+}
+
+}  // namespace qkprof::hlo
