@@ -11,7 +11,7 @@ import platform
 import sys
 import time
 
-from . import operation, problems
+from . import problems
 from .not_run import NotRun, words
 from .ranges import Ranges
 from .routes import route_of
@@ -82,6 +82,7 @@ def measure(framework, ranges, name, cold_bytes, calls, compiled, arguments):
 
 
 def run_problem(route, framework, ranges, problem, own, record):
+    from . import operation  # numpy: a Python without it must come to say so
     if own.hlo_only:
         record["form"], compiled = fastest(framework, problem, None)
         return save_hlo(own.hlo_dir, route, problem, compiled, record)

@@ -124,6 +124,7 @@ def measured(route, problem, state, seed, record, row, hlo_counters):
     whole.update(counter_fields({**counters, **hlo_counters}), kernels=kernels, contradictions=[])
     if record.get("form"):
         whole["form"] = " ".join(f"{name}={value}" for name, value in record["form"].items())
+    whole["result_buffers"] = record["states"][state]["buffers"]
     if fault or error:
         return [{**untimed(route, problem, state, error or fault), **whole}]
     entries = []

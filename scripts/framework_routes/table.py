@@ -3,6 +3,7 @@
 import statistics
 
 from .hlo import CLASSES, launches_name
+from .routes import route_of
 
 UNKNOWN = "-"
 TITLES = ["route", "state", ">launches", ">fusions", ">custom calls", ">unfused", ">time us", ">of ceiling", ">GB/s",
@@ -64,10 +65,14 @@ def hlo_cells(entry):
     return cells
 
 
+def label_of(entry):
+    return " ".join([entry["variant"], *(f"{name}={entry['parameters'][name]}" for name in entry["non_standard"])])
+
+
 def row_of(entry, times, ceilings):
     fraction = ceilings.fraction(entry, times)
     time = median(times)
-    return [entry["variant"], entry["state"], whole(entry.get("launches")), *hlo_cells(entry), number(time, 2),
+    return [label_of(entry), entry["state"], whole(entry.get("launches")), *hlo_cells(entry), number(time, 2),
             UNKNOWN if fraction is None else f"{100 * fraction:.1f} %",
             number(entry["compulsory_bytes"] / time / 1e3 if time else None, 0),
             ("" if entry["correct"] else "WRONG ") + (UNKNOWN if entry["error_norm"] is None else f"{entry['error_norm']:.1e}"),
@@ -83,6 +88,12 @@ def split_notes(found):
         if variant == "torch_compile" and count is not None and xla is not None and count > xla:
             notes.setdefault(f"torch.compile makes {whole(count)} kernels a call where XLA makes {whole(xla)}", {})[problem] = 0
     return [f"{note}: {', '.join(of)}." for note, of in notes.items()]
+
+
+def buffer_notes(found):
+    """Warm is the same memory again: where a framework's allocator gave other memory to the results, that is said."""
+    return [f"{entry['name']}: its results went to {entry['result_buffers']} buffers in turn, so what is warm is the inputs."
+            for entry, _ in found if entry["state"] == "warm" and entry.get("result_buffers", 1) > 1]
 
 
 def lines_of(rows, markdown):
@@ -101,8 +112,9 @@ def render(entries, markdown=False):
     found = measurements(entries)
     ceilings = Ceilings(found)
     parts = []
-    for problem in dict.fromkeys(problem_of(entry) for entry, _ in found):
-        of_it = [(entry, times) for entry, times in found if problem_of(entry) == problem]
+    for problem in dict.fromkeys(problem_of(entry) for entry, _ in found if route_of(entry["variant"])):
+        of_it = sorted(((entry, times) for entry, times in found if problem_of(entry) == problem),
+                       key=lambda pair: pair[0]["state"])
         rows = [row_of(entry, times, ceilings) for entry, times in of_it
                 if not entry.get("not_run") and not entry.get("refused")]
         megabytes = of_it[0][0]["compulsory_bytes"] / 1e6
@@ -114,12 +126,12 @@ def render(entries, markdown=False):
             if reason is None and not times:
                 reason = f"no time: {entry['real_time_reason']}"
             if reason:
-                absent.setdefault((entry["variant"], reason), []).append(entry["state"])
+                absent.setdefault((label_of(entry), reason), []).append(entry["state"])
         if markdown and absent:
             lines.append("")
         for (variant, reason), states in absent.items():
             what = reason if reason.startswith("no time: ") else f"not run: {reason}"
             lines.append(("- " if markdown else "") + f"{variant} ({', '.join(states)}): {what}.")
         parts.append("\n".join(lines))
-    notes = split_notes(found)
+    notes = split_notes(found) + buffer_notes(found)
     return "\n\n".join(parts + (["\n".join(notes)] if notes else [])) + "\n"
