@@ -1,8 +1,9 @@
-"""The operation as a Pallas kernel: a head vector a program, or a tile of several of one token."""
+"""The operation as a Pallas kernel of the Triton back end: a head vector a program, or a tile of several of one token."""
 
 import jax
 import jax.numpy as jnp
 from jax.experimental import pallas
+from jax.experimental.pallas import triton
 
 from .jax_framework import DTYPES, JaxFramework
 from .not_run import NotRun
@@ -23,16 +24,8 @@ def kernel(q_ref, gamma_ref, cos_ref, sin_ref, out_ref):
     out_ref[:, half:] = (high * c + low * s).astype(out_ref.dtype)
 
 
-def compiler_parameters(back_end, warps):
-    if back_end == "mosaic":
-        from jax.experimental.pallas import mosaic_gpu
-        return mosaic_gpu.CompilerParams()
-    from jax.experimental.pallas import triton
-    return triton.CompilerParams(num_warps=warps)
-
-
-def make(problem, form, back_end):
-    rows, warps = form["rows"], form["num_warps"]
+def make(problem, form, interpret=False):
+    rows = form["rows"]
     half = problem.head_dim // 2
 
     def position(program):
@@ -46,7 +39,8 @@ def make(problem, form, back_end):
                   pallas.BlockSpec((1, half), position),
                   pallas.BlockSpec((1, half), position)],
         out_specs=pallas.BlockSpec((rows, problem.head_dim), lambda program: (program, 0)),
-        compiler_params=compiler_parameters(back_end, warps),
+        compiler_params=None if interpret else triton.CompilerParams(num_warps=form["num_warps"]),
+        interpret=interpret,
         name="qk_norm_rope",
         out_shape=jax.ShapeDtypeStruct((problem.rows, problem.head_dim), DTYPES[problem.dtype]))
 
@@ -62,11 +56,8 @@ def forms_of(problem, kind):
     tiles = [rows for rows in (4, 8, 16) if problem.heads % rows == 0] or [2]
     if problem.heads % tiles[0]:
         raise NotRun(f"{problem.heads} heads do not make tiles of several")
-    if kind == "mosaic":
-        return [{"rows": tiles[-1], "num_warps": None}]
     return [{"rows": rows, "num_warps": warps} for rows in tiles for warps in (1, 4, 8) if warps <= rows]
 
 
 def open_route(kind, library):
-    back_end = "mosaic" if kind == "mosaic" else "triton"
-    return JaxFramework(lambda problem, form: make(problem, form, back_end), lambda problem: forms_of(problem, kind))
+    return JaxFramework(make, lambda problem: forms_of(problem, kind))
