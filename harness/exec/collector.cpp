@@ -271,7 +271,7 @@ void Collector::closed(std::uint32_t number, std::uint64_t time, const std::stri
             trace_->range(number, open.thread, open.pushed, 0, range_text(open.row));
         });
     }
-    sum_up(connection, time, true);
+    sum_up(connection, time, fault.empty() ? End::ended : End::refused);
     connection.closed = true;
     // Of a build or a shell script, that of each tool that it called: counted alone.
     const bool tells_nothing =
@@ -285,7 +285,7 @@ void Collector::closed(std::uint32_t number, std::uint64_t time, const std::stri
 }
 
 // What can only be said at the end of the process.
-void Collector::sum_up(Connection& connection, std::uint64_t time, bool ended) {
+void Collector::sum_up(Connection& connection, std::uint64_t time, End end) {
     const std::uint64_t forgotten = connection.ranges.forgotten();
     connection.row.without_record = connection.submissions.forgotten();
     connection.submissions.each_without_record([&](const Submission& submission) {
@@ -296,7 +296,7 @@ void Collector::sum_up(Connection& connection, std::uint64_t time, bool ended) {
         connection.ranges.add(part, rows_, [](RangeRows::Row&) {});
     });
     connection.ranges.count_all(rows_);
-    remark_on_end(connection, time, ended);
+    remark_on_end(connection, time, end);
     remark_on_losses(connection, forgotten);
     for (auto& [device, busy] : connection.busy) {
         work_.busy += busy.busy();
@@ -308,8 +308,8 @@ void Collector::sum_up(Connection& connection, std::uint64_t time, bool ended) {
     connection.ranges = RangeInstances(limits_.instances);
 }
 
-void Collector::remark_on_end(Connection& connection, std::uint64_t time, bool ended) {
-    if (!connection.greeted || connection.row.all_sent || !connection.used_cuda) {
+void Collector::remark_on_end(Connection& connection, std::uint64_t time, End end) {
+    if (connection.row.all_sent || !connection.used_cuda || end == End::refused) {
         return;
     }
     const std::string flush =
@@ -318,7 +318,7 @@ void Collector::remark_on_end(Connection& connection, std::uint64_t time, bool e
             : fmt::format("all records were last sent {:.3g} s before", seconds_of(time - connection.last_flush));
     connection.row.remarks.push_back(
         fmt::format("{}: {} submission(s) have no record, and {}.",
-                    ended ? "It ended, or was killed, before its last records were sent" : "It still ran",
+                    end == End::ended ? "It ended, or was killed, before its last records were sent" : "It still ran",
                     connection.row.without_record, flush));
 }
 
@@ -389,7 +389,7 @@ ExecProfile Collector::profile(std::uint64_t time) const {
             continue;
         }
         if (!connection.closed) {
-            copy.sum_up(connection, time, false);
+            copy.sum_up(connection, time, End::still_runs);
         }
         profile.processes.push_back(connection.row);
     }

@@ -94,9 +94,9 @@ class Collector {
     void pop(std::uint32_t number, Connection& connection, const Pop& pop);
     NamedText& name(Connection& connection, std::uint32_t number);
     std::string range_text(std::uint32_t row);
-    // `ended`: it does not run any more.
-    void sum_up(Connection& connection, std::uint64_t time, bool ended);
-    static void remark_on_end(Connection& connection, std::uint64_t time, bool ended);
+    enum class End : std::uint8_t { ended, refused, still_runs };
+    void sum_up(Connection& connection, std::uint64_t time, End end);
+    static void remark_on_end(Connection& connection, std::uint64_t time, End end);
     static void remark_on_losses(Connection& connection, std::uint64_t forgotten);
     std::vector<std::string> remarks() const;
 

@@ -50,7 +50,7 @@ std::string encoded(MessageKind kind, const T& body, std::string_view text = {})
     return bytes.append(text);
 }
 // Of a kind that has no struct.
-inline std::string encoded(MessageKind kind, std::string_view text = {}) {
+inline std::string encoded_text(MessageKind kind, std::string_view text = {}) {
     Header header;
     header.bytes = static_cast<std::uint32_t>(sizeof header + text.size());
     header.kind = kind;

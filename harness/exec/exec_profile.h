@@ -128,6 +128,8 @@ struct ProcessRow {
     std::uint64_t without_submission = 0;  // records whose submission is not known: in no range
     std::uint64_t without_record = 0;      // submissions of which no record came
     std::uint64_t launches = 0;
+
+    bool has_gpu_work() const { return launches > 0 || cupti != 0 || !devices.empty() || without_record > 0; }
 };
 
 struct ExecProfile {

@@ -104,6 +104,11 @@ Table kernel_table(const ExecProfile& profile, const TableChoice& choice) {
         rest[3] = {part_text(seconds, total)};
         section.rows.push_back(std::move(rest));
     }
+    if (work.launches + work.transfers + work.submissions == 0) {
+        section.notes.emplace_back("Nothing ran on a GPU, as far as was seen.");
+        table.sections.push_back(std::move(section));
+        return table;
+    }
     section.notes.push_back(fmt::format(
         "{} by {}, {}. A GPU was busy {}, {} of the {} from the first start to the last end.",
         counted(work.launches, "execution of a kernel", "executions of kernels"),
@@ -181,24 +186,53 @@ Table range_table(const ExecProfile& profile, const TableChoice& choice) {
     return table;
 }
 
+std::string gpus_text(const ProcessRow& process) {
+    std::vector<std::string> gpus;
+    for (std::size_t i = 0; i < process.devices.size(); ++i) {
+        if (!process.devices[i].empty()) {
+            gpus.push_back(fmt::format("{}: {}", i, process.devices[i]));
+        }
+    }
+    return gpus.empty() ? "none" : fmt::format("{}", fmt::join(gpus, ", "));
+}
+
+// Of a shell script that is each tool that it calls: those that did nothing on a GPU are counted alone.
 Table process_table(const ExecProfile& profile, const TableChoice& choice) {
     Table table;
-    table.columns = {{"process", true}, {"command"}, {"GPUs"}, {"launches", true}};
+    table.columns = {{"process", true}, {"parent", true}, {"command"}, {"GPUs used"}, {"launches", true}};
     Section section;
+    std::size_t quiet = 0;
+    std::size_t left_out = 0;
     for (const ProcessRow& process : profile.processes) {
-        std::vector<std::string> gpus;
-        for (std::size_t i = 0; i < process.devices.size(); ++i) {
-            if (!process.devices[i].empty()) {
-                gpus.push_back(fmt::format("{}: {}", i, process.devices[i]));
-            }
+        if (!process.has_gpu_work()) {
+            ++quiet;
+        } else if (section.rows.size() == choice.top) {
+            ++left_out;
+        } else {
+            section.rows.push_back({{std::to_string(process.process)},
+                                    {std::to_string(process.parent)},
+                                    {shortened(process.command, choice.longest)},
+                                    {gpus_text(process)},
+                                    {count_text(process.launches)}});
         }
-        section.rows.push_back({{std::to_string(process.process)},
-                                {shortened(process.command, choice.longest)},
-                                {gpus.empty() ? "none used" : fmt::format("{}", fmt::join(gpus, ", "))},
-                                {count_text(process.launches)}});
+    }
+    if (left_out > 0) {
+        section.notes.push_back(
+            fmt::format("{}: --top shows more.", counted(left_out, "further process", "further processes")));
+    }
+    if (quiet > 0) {
+        section.notes.push_back(
+            fmt::format("{} did nothing on a GPU.", counted(quiet, section.rows.empty() ? "process" : "further process",
+                                                            section.rows.empty() ? "processes" : "further processes")));
     }
     table.sections.push_back(std::move(section));
-    table.notes = doubts_of(profile);
+    std::vector<std::string> doubts = doubts_of(profile);
+    if (doubts.size() > choice.top) {
+        const std::size_t more = doubts.size() - choice.top;
+        doubts.resize(choice.top);
+        doubts.push_back(fmt::format("{}: --top shows more.", counted(more, "further remark", "further remarks")));
+    }
+    table.notes = std::move(doubts);
     return table;
 }
 

@@ -25,6 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::seconds between_calls(20);
+
 std::string last_error() { return std::generic_category().message(errno); }
 
 class Descriptor {
@@ -142,9 +144,10 @@ class Server {
     std::map<int, Connection> connections_;
     pid_t child_ = -1;
     bool child_ended_ = false;
-    int told_ = 0;  // how often this program was told to end
+    bool full_ = false;  // no file can be opened: others connect when one has ended
+    int told_ = 0;       // how often this program was told to end
     Ended ended_;
-    Clock::time_point next_call_ = Clock::now() + std::chrono::seconds(10);
+    Clock::time_point next_call_ = Clock::now() + between_calls;
     std::string buffer_ = std::string(std::size_t{1} << 20U, '\0');
 };
 
@@ -153,6 +156,7 @@ bool Server::accept_all() {
     while (true) {
         Descriptor socket(accept4(listener_.second.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (socket.number() < 0) {
+            full_ = errno == EMFILE || errno == ENFILE;
             return any;
         }
         any = true;
@@ -242,13 +246,15 @@ void Server::call_meanwhile(bool told_to_end) {
     }
     const Clock::time_point begin = Clock::now();
     watch_.meanwhile(told_to_end);
-    next_call_ = Clock::now() + std::max<Clock::duration>(std::chrono::seconds(10), (Clock::now() - begin) * 50);
+    constexpr int part = 100;
+    next_call_ = Clock::now() + std::max<Clock::duration>(between_calls, (Clock::now() - begin) * part);
 }
 
 // Whether anything came.
 bool Server::step(int timeout_ms) {
+    const short listened = full_ ? 0 : POLLIN;
     std::vector<pollfd> polled = {{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
-                                  {.fd = listener_.second.number(), .events = POLLIN, .revents = 0}};
+                                  {.fd = listener_.second.number(), .events = listened, .revents = 0}};
     for (const auto& [number, connection] : connections_) {
         polled.push_back({.fd = number, .events = POLLIN, .revents = 0});
     }
@@ -264,6 +270,7 @@ bool Server::step(int timeout_ms) {
         const auto found = connections_.find(polled[i].fd);
         if (!receive(found->second)) {
             connections_.erase(found);
+            full_ = false;
         }
     }
     if (polled[1].revents != 0) {
