@@ -30,13 +30,21 @@ TOTALS = {"fusions": {"instructions": 1, "least": 1, "most": 1, "observed": 1},
 RIGHT = {"correct": True, "error_norm": 6e-8, "wrong_elements": 0}
 
 
+def write_program(path, text, **values):
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+
+
 def row_of(name, busy=(5e-6, 4e-6, 6e-6)):
     calls = [{"launches": 1, "transfers": 0, "submissions": 1, "busy_seconds": seconds, "span_seconds": seconds,
               "host_seconds": 3e-5} for seconds in busy]
-    kernel = {"name": "fusion", "count": len(calls), "seconds": {}, "forms": [{**FORM, "count": len(calls)}],
+    kernel = {"name": "fusion", "count": len(calls), "without_time": 0, "seconds": {}, "forms": [{**FORM, "count": len(calls)}],
               "in_other_forms": 0}
     return {"domain": "qkprof", "name": name, "inside": [], "calls": len(calls), "open": 0, "first_calls": calls,
-            "work": {"launches": len(calls), "kernels": [kernel]}}
+            "without_record": 0, "late_records": 0, "work": {"launches": len(calls), "kernels": [kernel]}}
 
 
 def record_of(calls=3, verification=None):
@@ -45,9 +53,17 @@ def record_of(calls=3, verification=None):
     return {"problem": PROBLEM.text, "form": {}, "states": states, "verification": verification or RIGHT}
 
 
+def hlo_counters(totals):
+    """As they are of a qkprof that answers so; None: that cannot be run."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "qkprof")
+        if totals:
+            write_program(program, "#!/bin/sh\necho '{answer}'\n", answer=json.dumps({"totals": totals}))
+        return hlo.counters(program, "a.hlo", "exec.json", "r")
+
+
 def measured(row, record=None, totals=None):
-    return entries.measured(XLA, PROBLEM, "warm", 1, record or record_of(), row,
-                            hlo.counters(totals, "" if totals else "the HLO is away"))
+    return entries.measured(XLA, PROBLEM, "warm", 1, record or record_of(), row, hlo_counters(totals))
 
 
 class Problems(unittest.TestCase):
@@ -83,7 +99,7 @@ class Entries(unittest.TestCase):
         self.assertEqual(first["hlo_unfused"], 2)
         self.assertIsNone(first["hlo_unfused_launches"])
         self.assertIn("could not tell", first["hlo_unfused_launches_reason"])
-        self.assertEqual(measured(row_of("r"))[0]["hlo_fusions_reason"], "the HLO is away")
+        self.assertIn("could not be run", measured(row_of("r"))[0]["hlo_fusions_reason"])
 
     def test_a_count_that_differs_between_the_calls_is_unknown(self):
         row = row_of("r")
@@ -107,6 +123,15 @@ class Entries(unittest.TestCase):
             self.assertIsNone(made[0]["launches"])
             self.assertRegex(made[0]["launches_reason"], reason)
             self.assertEqual(made[0]["kernels"], [])
+
+    def test_calls_of_which_records_are_missing_are_not_known(self):
+        for key in ("without_record", "late_records"):
+            row = row_of("r")
+            row[key] = 1
+            self.expect_untimed(measured(row), "has no record")
+        row = row_of("r")
+        row["work"]["kernels"][0]["without_time"] = 1
+        self.expect_untimed(measured(row), "without its time")
 
     def test_resources_of_more_forms_than_are_kept_are_unknown(self):
         row = row_of("r")
@@ -137,7 +162,7 @@ class Table(unittest.TestCase):
             for call in row["first_calls"]:
                 call["launches"] = launches
             made += entries.measured(route_of(name), PROBLEM, "warm", 1, record_of(), row,
-                                     hlo.counters(TOTALS, "") if name == "jax_xla" else {})
+                                     hlo_counters(TOTALS) if name == "jax_xla" else {})
         native = copy.deepcopy(made[:1])
         native[0].update(name="copy/2x8x4x128/f32/warm", variant="copy", timer="graph_events", real_time=1.0)
         return native + made + entries.not_run(route_of("torch_triton"), PROBLEM, "warm", 1, "No module named 'torch'")
@@ -185,10 +210,10 @@ class Reasons(unittest.TestCase):
         self.assertEqual(execution.end_of(-9, ""), "its process was ended by SIGKILL")
 
     def test_a_profile_that_is_none_has_no_ranges_and_a_reason(self):
-        for profile in ({}, {"schema": 2, "ranges": []}, {"schema": 1}):
+        for profile in ({}, {"exec_schema": 2, "ranges": []}, {"exec_schema": 1}):
             self.assertEqual(execution.ranges_of(profile)[0], {})
             self.assertIn("wrote no profile", execution.ranges_of(profile)[1])
-        silent = {"schema": 1, "ranges": [], "processes": [{"failure": "CUPTI was taken"}]}
+        silent = {"exec_schema": 1, "ranges": [], "processes": [{"failure": "CUPTI was taken"}]}
         self.assertEqual(execution.ranges_of(silent)[1], "CUPTI was taken")
 
     def test_words_of_an_assert_that_says_nothing(self):
@@ -242,22 +267,14 @@ except OSError:
     said = dict(problems=[])
 for problem in said["problems"]:
     for state in problem["states"].values():
-        call = dict(launches=1, transfers=0, submissions=1, busy_seconds=5e-6, span_seconds=5e-6, host_seconds=1e-5)
-        kernel = dict(name="k", count=state["calls"], in_other_forms=0, forms=[dict(grid=[1, 1, 1], block=[32, 1, 1],
+        call = [1, 0, 1, 5e-6, 5e-6, 1e-5]
+        kernel = dict(name="k", count=state["calls"], in_other_forms=0, without_time=0, forms=[dict(grid=[1, 1, 1], block=[32, 1, 1],
             registers=16, static_shared=0, dynamic_shared=0, count=state["calls"])])
         ranges.append(dict(domain="qkprof", name=state["range"], inside=[], calls=state["calls"], open=0,
-                           work=dict(kernels=[kernel]), first_calls=[call] * state["calls"]))
-json.dump(dict(schema=1, ranges=ranges, processes=[]), open(sys.argv[3], "w"))
+                           without_record=0, late_records=0, work=dict(kernels=[kernel]), first_calls=[call] * state["calls"]))
+json.dump(dict(exec_schema=1, ranges=ranges, processes=[]), open(sys.argv[3], "w"))
 sys.exit(128 - code if code < 0 else code)
 '''
-
-
-def write_program(path, text, **values):
-    for name, value in values.items():
-        text = text.replace("{" + name + "}", value)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
 
 
 class Script(unittest.TestCase):
@@ -321,6 +338,14 @@ class Script(unittest.TestCase):
             written = file.read().splitlines()
         native = [line.rstrip(",") for line in lines[2:-2]]
         self.assertEqual([line.rstrip(",") for line in written[2:2 + len(native)]], native)
+
+    def test_a_route_that_runs_again_replaces_what_it_measured(self):
+        self.onto("--routes", "jax_xla,torch_eager", "--samples", "2")
+        before = self.read()
+        self.assertEqual(self.run_script("--onto", self.out, "--out", self.out, "--routes", "jax_xla", "--samples", "3").returncode, 0)
+        names = [entry["name"] for entry in self.read()["benchmarks"]]
+        self.assertEqual(set(names), {entry["name"] for entry in before["benchmarks"]})
+        self.assertEqual(names.count("jax_xla/2x8x4x128/f32/warm"), 3)
 
     def test_a_python_without_frameworks(self):
         bare = os.path.join(self.folder, "bare")

@@ -101,6 +101,8 @@ def fault_of(row, calls):
         return "the records of qkprof exec have no range of these calls"
     if row["calls"] != calls or len(row["first_calls"]) != calls or row["open"]:
         return f"{calls} calls were made and the records have {row['calls']}"
+    if row["without_record"] or row["late_records"] or any(kernel["without_time"] for kernel in row["work"]["kernels"]):
+        return "some of what the calls submitted has no record, or one without its time, or too late"
     if not all(call["busy_seconds"] > 0 for call in row["first_calls"]):
         return "calls of it have no record of a kernel or copy: were they submitted by another thread?"
     return ""

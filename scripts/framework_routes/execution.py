@@ -8,6 +8,7 @@ import subprocess
 import script
 
 SCHEMA = 1  # of the exec profiles that are understood
+CALL = ("launches", "transfers", "submissions", "busy_seconds", "span_seconds", "host_seconds")  # a call of a range
 
 
 class Execution:
@@ -68,12 +69,12 @@ def call(command, log, seconds):
 
 def ranges_of(profile):
     """By name. Empty, with the reason, for what is no exec profile that is understood."""
-    if profile.get("schema") != SCHEMA or not isinstance(profile.get("ranges"), list):
+    if profile.get("exec_schema") != SCHEMA or not isinstance(profile.get("ranges"), list):
         return {}, "qkprof exec wrote no profile of its calls"
     ranges = {}
     for row in profile["ranges"]:
         if row["domain"] == "qkprof" and not row["inside"]:
-            ranges[row["name"]] = row
+            ranges[row["name"]] = {**row, "first_calls": [dict(zip(CALL, call)) for call in row["first_calls"]]}
     # The processes that had work, or tried to: what kept the recording from them explains an absent range.
     failures = [process["failure"] for process in profile.get("processes", []) if process.get("failure")]
     return ranges, failures[0] if failures and not ranges else ""
