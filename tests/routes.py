@@ -212,6 +212,9 @@ class Reasons(unittest.TestCase):
         self.assertEqual(execution.end_of(1, "a\nb\n\n"), "its process ended with exit code 1, after: b")
         self.assertEqual(execution.end_of(139, ""), "its process was ended by SIGSEGV")
         self.assertEqual(execution.end_of(-9, ""), "its process was ended by SIGKILL")
+        self.assertEqual(execution.end_of(139, "a\nqkprof: The command was ended by SIGSEGV."),
+                         "its process was ended by SIGSEGV, after: a")
+        self.assertEqual(execution.why_no_exec(4, "a\nqkprof: There is no library."), "qkprof exec: There is no library.")
 
     def test_a_profile_that_is_none_has_no_ranges_and_a_reason(self):
         for profile in ({}, {"exec_schema": 2, "ranges": []}, {"exec_schema": 1}):
@@ -366,7 +369,7 @@ class Script(unittest.TestCase):
     def test_a_python_that_is_not_there(self):
         done = self.onto("--routes", "jax_xla", python="/nowhere/python")
         self.assertEqual(done.returncode, 3)
-        self.assertIn("its process ended with exit code 1, after: FileNotFoundError", done.stdout)
+        self.assertIn("jax_xla (cold, warm): not run: its process ended with exit code 1, after: FileNotFoundError", done.stdout)
 
     def expect_refused(self, sentence, *arguments):
         done = self.run_script(*arguments)

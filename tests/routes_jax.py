@@ -22,7 +22,7 @@ from framework_routes import execution, hlo  # noqa: E402
 class Jax(unittest.TestCase):
     def child(self, folder, *arguments):
         out = os.path.join(folder, "said.json")
-        subprocess.run([JAX_PYTHON, "-B", "-m", "framework_routes.child", "--problems", "2x32x4x128/f32", "--hlo-dir", folder,
+        subprocess.run([JAX_PYTHON, "-B", "-m", "framework_routes.child", "--problems", "128x1024x16x128/f32", "--hlo-dir", folder,
                         "--out", out, "--ffi", "/nowhere/libqkprof_ffi.so", *arguments], check=True, capture_output=True,
                        env={**os.environ, "PYTHONPATH": SCRIPTS, "JAX_PLATFORMS": "cpu"})
         return execution.load(out)

@@ -149,16 +149,19 @@ def compile_only(own, folder):
         if not route.has_hlo:
             continue
         executed = execution.compile_route(own, route, [problem.text for problem in wanted], folder)
+        absent = {}
         for problem in wanted:
             reason = executed.not_run(problem.text)
             if not reason:
                 totals, reason = hlo.totals_of(own.qkprof, executed.records[problem.text]["hlo"])
             if reason:
-                print(f"{route.name} {problem.text}: not run: {reason.rstrip('.')}.")
+                absent.setdefault(reason.rstrip("."), []).append(problem.text)
                 continue
             compiled += 1
             print(f"{route.name} {problem.text}: " + ", ".join(
                 f"{totals[key]['instructions']} {key.replace('_', ' ')}" for key in hlo.CLASSES))
+        for reason, texts in absent.items():
+            print(f"{route.name} {', '.join(texts)}: not run: {reason}.")
     return 0 if compiled else 3
 
 

@@ -39,13 +39,19 @@ def load(path):
 
 def end_of(code, log):
     """How a process ended, with the last that it said."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("qkprof: ")]
     name = ""
     if code < 0 or code > 128:
         number = -code if code < 0 else code - 128
         name = signal.Signals(number).name if number in signal.valid_signals() else ""
     how = f"was ended by {name}" if name else f"ended with exit code {code}"
     return f"its process {how}" + (f", after: {lines[-1][:300]}" if lines else "")
+
+
+def why_no_exec(code, log):
+    """Why qkprof exec wrote no profile: the last that it said itself."""
+    said = [line.removeprefix("qkprof: ").strip() for line in log.splitlines() if line.startswith("qkprof: ")]
+    return f"qkprof exec: {said[-1]}" if said else end_of(code, log)
 
 
 def call(command, log, seconds):
@@ -93,8 +99,11 @@ def run_route(own, route, texts, evicted_bytes, folder):
                "--states", own.states, "--calls", str(own.samples), "--seed", str(own.seed), "--evicted-bytes",
                str(evicted_bytes), "--ranges", os.path.join(own.build_dir, "libqkprof_ranges.so")]
     code, log = call(command, os.path.join(folder, f"{route.name}.log"), own.timeout)
-    reason = f"it took longer than {own.timeout} s" if code is None else end_of(code, log) if code != 0 else ""
-    ranges, absent = ranges_of(load(exec_profile))
+    profile = load(exec_profile)
+    reason = f"it took longer than {own.timeout} s" if code is None else ""
+    if code:
+        reason = end_of(code, log) if "exec_schema" in profile else why_no_exec(code, log)
+    ranges, absent = ranges_of(profile)
     return Execution(load(said), ranges, reason or absent), exec_profile
 
 
