@@ -17,6 +17,7 @@ QKPROF = os.environ.get("QKPROF", os.path.join(os.path.dirname(TESTS), "build", 
 sys.dont_write_bytecode = True
 sys.path.insert(0, SCRIPTS)
 from framework_routes import entries, execution, hlo, problems, profile_file, table  # noqa: E402
+from framework_routes.clocks import Clocks  # noqa: E402
 from framework_routes.routes import ROUTES, route_of  # noqa: E402
 
 XLA = route_of("jax_xla")
@@ -99,6 +100,20 @@ class Entries(unittest.TestCase):
         self.assertIsNone(first["hlo_unfused_launches"])
         self.assertIn("could not tell", first["hlo_unfused_launches_reason"])
         self.assertIn("could not be run", measured(row_of("r"))[0]["hlo_fusions_reason"])
+
+    def test_the_clocks_around_the_calls(self):
+        record = record_of()
+        record["states"]["warm"].update(sm_clock_mhz=1980, memory_clock_mhz=3201)
+        record["states"]["cold"].update(clock_failure="NVML is away")
+        first = measured(row_of("r"), record)[0]
+        self.assertEqual((first["sm_clock_mhz"], first["sm_clock_mhz_source"], first["memory_clock_mhz"]), (1980, "counted", 3201))
+        cold = entries.measured(XLA, PROBLEM, "cold", 1, record, row_of("r"), {})[0]
+        self.assertEqual((cold["sm_clock_mhz"], cold["sm_clock_mhz_reason"]), (None, "NVML is away"))
+
+    def test_without_nvml_there_is_a_reason(self):
+        clocks = Clocks("GPU-0")
+        clocks.read()
+        self.assertIn("the GPU's clocks cannot be read: ", clocks.take()["clock_failure"])
 
     def test_a_count_that_differs_between_the_calls_is_unknown(self):
         row = row_of("r")

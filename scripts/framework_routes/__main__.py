@@ -123,14 +123,14 @@ def measure(own, folder):
     if len(set(wanted.values())) > 1:
         raise script.Failure(2, "The problems are of several seeds: one run of the routes has one.")
     own.seed = next(iter(wanted.values()))
-    evicted_bytes = 2 * profile["context"]["device"]["l2_bytes"]
     chosen = chosen_routes(own)
     names = {route.name for route in chosen}  # what a profile already has of them is measured anew
     profile["benchmarks"] = [entry for entry in profile["benchmarks"] if entry["name"].split("/")[0] not in names]
     versions, made = profile["context"].get("frameworks", {}), []
     for route in chosen:
         print(f"routes: {route.name}: {route.meaning}", file=sys.stderr)
-        executed, exec_profile = execution.run_route(own, route, [p.text for p in wanted], evicted_bytes, folder)
+        executed, exec_profile = execution.run_route(own, route, [problem.text for problem in wanted],
+                                                     profile["context"]["device"], folder)
         versions.update(executed.versions)
         made += entries_of_route(own, route, wanted, executed, exec_profile)
     profile["context"]["frameworks"] = versions

@@ -123,6 +123,9 @@ def measured(route, problem, state, seed, record, row, hlo_counters):
                 for name in ("launches", "submissions", "transfers")}
     counters.update({name: (None, fault) for name in ("registers", "shared_bytes")} if fault else
                     resources_of(row, kernels))
+    for name in ("sm_clock_mhz", "memory_clock_mhz"):
+        clocks = record["states"][state]
+        counters[name] = (clocks.get(name), clocks.get("clock_failure", "the GPU's clocks were not read"))
     whole.update(counter_fields({**counters, **hlo_counters}), kernels=kernels, contradictions=[])
     if record.get("form"):
         whole["form"] = " ".join(f"{name}={value}" for name, value in record["form"].items())

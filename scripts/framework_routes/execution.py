@@ -91,13 +91,13 @@ def child_command(own, route, texts, out):
             "--hlo-dir", own.hlo_dir, "--ffi", os.path.join(own.build_dir, "libqkprof_ffi.so"), "--out", out]
 
 
-def run_route(own, route, texts, evicted_bytes, folder):
-    """In the folder, which is this process's own."""
+def run_route(own, route, texts, device, folder):
+    """In the folder, which is this process's own; on the device that the profile names."""
     said, exec_profile = os.path.join(folder, f"{route.name}.json"), os.path.join(folder, f"{route.name}.exec.json")
     command = [own.qkprof, "exec", "--out", exec_profile, "--quiet", "--",
                *child_command(own, route, texts, said),
                "--states", own.states, "--calls", str(own.samples), "--seed", str(own.seed), "--evicted-bytes",
-               str(evicted_bytes), "--ranges", os.path.join(own.build_dir, "libqkprof_ranges.so")]
+               str(2 * device["l2_bytes"]), "--gpu", str(device.get("facts", {}).get("uuid", "")), "--ranges", os.path.join(own.build_dir, "libqkprof_ranges.so")]
     code, log = call(command, os.path.join(folder, f"{route.name}.log"), own.timeout)
     profile = load(exec_profile)
     reason = f"it took longer than {own.timeout} s" if code is None else ""
