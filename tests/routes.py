@@ -106,7 +106,8 @@ class Entries(unittest.TestCase):
         record["states"]["warm"].update(sm_clock_mhz=1980, memory_clock_mhz=3201)
         record["states"]["cold"].update(clock_failure="NVML is away")
         first = measured(row_of("r"), record)[0]
-        self.assertEqual((first["sm_clock_mhz"], first["sm_clock_mhz_source"], first["memory_clock_mhz"]), (1980, "counted", 3201))
+        self.assertEqual([first[key] for key in ("sm_clock_mhz", "sm_clock_mhz_source", "memory_clock_mhz")],
+                         [1980, "counted", 3201])
         cold = entries.measured(XLA, PROBLEM, "cold", 1, record, row_of("r"), {})[0]
         self.assertEqual((cold["sm_clock_mhz"], cold["sm_clock_mhz_reason"]), (None, "NVML is away"))
 
@@ -293,8 +294,8 @@ except OSError:
 for problem in said["problems"]:
     for state in problem["states"].values():
         call = [1, 0, 1, 5e-6, 5e-6, 1e-5]
-        kernel = dict(name="k", count=state["calls"], in_other_forms=0, without_time=0, forms=[dict(grid=[1, 1, 1], block=[32, 1, 1],
-            registers=16, static_shared=0, dynamic_shared=0, count=state["calls"])])
+        kernel = dict(name="k", count=state["calls"], in_other_forms=0, without_time=0, forms=[dict(
+            grid=[1, 1, 1], block=[32, 1, 1], registers=16, static_shared=0, dynamic_shared=0, count=state["calls"])])
         ranges.append(dict(domain="qkprof", name=state["range"], inside=[], calls=state["calls"], open=0,
                            without_record=0, late_records=0, work=dict(kernels=[kernel]), first_calls=[call] * state["calls"]))
 json.dump(dict(exec_schema=1, ranges=ranges, processes=[]), open(sys.argv[3], "w"))
@@ -368,7 +369,8 @@ class Script(unittest.TestCase):
     def test_a_route_that_runs_again_replaces_what_it_measured(self):
         self.onto("--routes", "jax_xla,torch_eager", "--samples", "2")
         before = self.read()
-        self.assertEqual(self.run_script("--onto", self.out, "--out", self.out, "--routes", "jax_xla", "--samples", "3").returncode, 0)
+        done = self.run_script("--onto", self.out, "--out", self.out, "--routes", "jax_xla", "--samples", "3")
+        self.assertEqual(done.returncode, 0, done.stderr)
         names = [entry["name"] for entry in self.read()["benchmarks"]]
         self.assertEqual(set(names), {entry["name"] for entry in before["benchmarks"]})
         self.assertEqual(names.count("jax_xla/2x8x4x128/f32/warm"), 3)

@@ -97,7 +97,8 @@ def run_route(own, route, texts, device, folder):
     command = [own.qkprof, "exec", "--out", exec_profile, "--quiet", "--",
                *child_command(own, route, texts, said),
                "--states", own.states, "--calls", str(own.samples), "--seed", str(own.seed), "--evicted-bytes",
-               str(2 * device["l2_bytes"]), "--gpu", str(device.get("facts", {}).get("uuid", "")), "--ranges", os.path.join(own.build_dir, "libqkprof_ranges.so")]
+               str(2 * device["l2_bytes"]), "--gpu", str(device.get("facts", {}).get("uuid", "")), "--ranges",
+               os.path.join(own.build_dir, "libqkprof_ranges.so")]
     code, log = call(command, os.path.join(folder, f"{route.name}.log"), own.timeout)
     profile = load(exec_profile)
     reason = f"it took longer than {own.timeout} s" if code is None else ""
