@@ -1,5 +1,5 @@
 """Tests of scripts/framework_routes, with no GPU and no framework: on made-up records, and with a program and a Python that
-stand in for qkprof and for one with frameworks. With a Python that has JAX (QKPROF_JAX_PYTHON), those of its HLO too."""
+stand in for qkprof and for one with frameworks."""
 
 import copy
 import json
@@ -13,11 +13,11 @@ import unittest
 TESTS = os.path.dirname(os.path.realpath(__file__))
 SCRIPTS = os.path.join(os.path.dirname(TESTS), "scripts")
 QKPROF = os.environ.get("QKPROF", os.path.join(os.path.dirname(TESTS), "build", "qkprof"))
-JAX_PYTHON = os.environ.get("QKPROF_JAX_PYTHON", "")
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, SCRIPTS)
 from framework_routes import entries, execution, hlo, problems, profile_file, table  # noqa: E402
+from framework_routes.clocks import Clocks  # noqa: E402
 from framework_routes.routes import ROUTES, route_of  # noqa: E402
 
 XLA = route_of("jax_xla")
@@ -30,13 +30,21 @@ TOTALS = {"fusions": {"instructions": 1, "least": 1, "most": 1, "observed": 1},
 RIGHT = {"correct": True, "error_norm": 6e-8, "wrong_elements": 0}
 
 
+def write_program(path, text, **values):
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+
+
 def row_of(name, busy=(5e-6, 4e-6, 6e-6)):
     calls = [{"launches": 1, "transfers": 0, "submissions": 1, "busy_seconds": seconds, "span_seconds": seconds,
               "host_seconds": 3e-5} for seconds in busy]
-    kernel = {"name": "fusion", "count": len(calls), "seconds": {}, "forms": [{**FORM, "count": len(calls)}],
+    kernel = {"name": "fusion", "count": len(calls), "without_time": 0, "seconds": {}, "forms": [{**FORM, "count": len(calls)}],
               "in_other_forms": 0}
     return {"domain": "qkprof", "name": name, "inside": [], "calls": len(calls), "open": 0, "first_calls": calls,
-            "work": {"launches": len(calls), "kernels": [kernel]}}
+            "without_record": 0, "late_records": 0, "work": {"launches": len(calls), "kernels": [kernel]}}
 
 
 def record_of(calls=3, verification=None):
@@ -45,9 +53,17 @@ def record_of(calls=3, verification=None):
     return {"problem": PROBLEM.text, "form": {}, "states": states, "verification": verification or RIGHT}
 
 
+def hlo_counters(totals):
+    """As they are of a qkprof that answers so; None: that cannot be run."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = os.path.join(folder, "qkprof")
+        if totals:
+            write_program(program, "#!/bin/sh\necho '{answer}'\n", answer=json.dumps({"totals": totals}))
+        return hlo.counters(program, "a.hlo", "exec.json", "r")
+
+
 def measured(row, record=None, totals=None):
-    return entries.measured(XLA, PROBLEM, "warm", 1, record or record_of(), row,
-                            hlo.counters(totals, "" if totals else "the HLO is away"))
+    return entries.measured(XLA, PROBLEM, "warm", 1, record or record_of(), row, hlo_counters(totals))
 
 
 class Problems(unittest.TestCase):
@@ -83,7 +99,22 @@ class Entries(unittest.TestCase):
         self.assertEqual(first["hlo_unfused"], 2)
         self.assertIsNone(first["hlo_unfused_launches"])
         self.assertIn("could not tell", first["hlo_unfused_launches_reason"])
-        self.assertEqual(measured(row_of("r"))[0]["hlo_fusions_reason"], "the HLO is away")
+        self.assertIn("could not be run", measured(row_of("r"))[0]["hlo_fusions_reason"])
+
+    def test_the_clocks_around_the_calls(self):
+        record = record_of()
+        record["states"]["warm"].update(sm_clock_mhz=1980, memory_clock_mhz=3201)
+        record["states"]["cold"].update(clock_failure="NVML is away")
+        first = measured(row_of("r"), record)[0]
+        self.assertEqual([first[key] for key in ("sm_clock_mhz", "sm_clock_mhz_source", "memory_clock_mhz")],
+                         [1980, "counted", 3201])
+        cold = entries.measured(XLA, PROBLEM, "cold", 1, record, row_of("r"), {})[0]
+        self.assertEqual((cold["sm_clock_mhz"], cold["sm_clock_mhz_reason"]), (None, "NVML is away"))
+
+    def test_without_nvml_there_is_a_reason(self):
+        clocks = Clocks("GPU-0")
+        clocks.read()
+        self.assertIn("the GPU's clocks cannot be read: ", clocks.take()["clock_failure"])
 
     def test_a_count_that_differs_between_the_calls_is_unknown(self):
         row = row_of("r")
@@ -107,6 +138,15 @@ class Entries(unittest.TestCase):
             self.assertIsNone(made[0]["launches"])
             self.assertRegex(made[0]["launches_reason"], reason)
             self.assertEqual(made[0]["kernels"], [])
+
+    def test_calls_of_which_records_are_missing_are_not_known(self):
+        for key in ("without_record", "late_records"):
+            row = row_of("r")
+            row[key] = 1
+            self.expect_untimed(measured(row), "has no record")
+        row = row_of("r")
+        row["work"]["kernels"][0]["without_time"] = 1
+        self.expect_untimed(measured(row), "without its time")
 
     def test_resources_of_more_forms_than_are_kept_are_unknown(self):
         row = row_of("r")
@@ -137,7 +177,7 @@ class Table(unittest.TestCase):
             for call in row["first_calls"]:
                 call["launches"] = launches
             made += entries.measured(route_of(name), PROBLEM, "warm", 1, record_of(), row,
-                                     hlo.counters(TOTALS, "") if name == "jax_xla" else {})
+                                     hlo_counters(TOTALS) if name == "jax_xla" else {})
         native = copy.deepcopy(made[:1])
         native[0].update(name="copy/2x8x4x128/f32/warm", variant="copy", timer="graph_events", real_time=1.0)
         return native + made + entries.not_run(route_of("torch_triton"), PROBLEM, "warm", 1, "No module named 'torch'")
@@ -159,6 +199,11 @@ class Table(unittest.TestCase):
         text = table.render(self.entries())
         self.assertIn("torch_triton (warm): not run: No module named 'torch'.", text)
         self.assertIn("torch.compile makes 2 kernels a call where XLA makes 1: 2x8x4x128/f32.", text)
+        alike = self.entries()
+        for entry in alike:
+            if "launches" in entry:
+                entry["launches"] = 2
+        self.assertNotIn("torch.compile makes", table.render(alike))
 
     def test_promised_and_launched_differ(self):
         made = measured(row_of("r"), totals={**TOTALS, "fusions": {"instructions": 1, "observed": 3}})
@@ -183,12 +228,15 @@ class Reasons(unittest.TestCase):
         self.assertEqual(execution.end_of(1, "a\nb\n\n"), "its process ended with exit code 1, after: b")
         self.assertEqual(execution.end_of(139, ""), "its process was ended by SIGSEGV")
         self.assertEqual(execution.end_of(-9, ""), "its process was ended by SIGKILL")
+        self.assertEqual(execution.end_of(139, "a\nqkprof: The command was ended by SIGSEGV."),
+                         "its process was ended by SIGSEGV, after: a")
+        self.assertEqual(execution.why_no_exec(4, "a\nqkprof: There is no library."), "qkprof exec: There is no library.")
 
     def test_a_profile_that_is_none_has_no_ranges_and_a_reason(self):
-        for profile in ({}, {"schema": 2, "ranges": []}, {"schema": 1}):
+        for profile in ({}, {"exec_schema": 2, "ranges": []}, {"exec_schema": 1}):
             self.assertEqual(execution.ranges_of(profile)[0], {})
             self.assertIn("wrote no profile", execution.ranges_of(profile)[1])
-        silent = {"schema": 1, "ranges": [], "processes": [{"failure": "CUPTI was taken"}]}
+        silent = {"exec_schema": 1, "ranges": [], "processes": [{"failure": "CUPTI was taken"}]}
         self.assertEqual(execution.ranges_of(silent)[1], "CUPTI was taken")
 
     def test_words_of_an_assert_that_says_nothing(self):
@@ -230,6 +278,9 @@ json.dump(said, open(arguments["--out"], "w"))
 PROGRAM = r'''#!{python}
 import json, subprocess, sys
 if sys.argv[1] == "hlo":
+    further = sys.argv[5:]
+    assert not further or further[0] == "--observed" and json.load(open(further[1]))["ranges"]
+    assert not further or further[2] == "--range" and further[3].startswith("qkprof@jax_")
     print(json.dumps(dict(totals=json.loads('{totals}'))))
     sys.exit()
 assert sys.argv[1:3] == ["exec", "--out"] and sys.argv[4:6] == ["--quiet", "--"], sys.argv
@@ -242,22 +293,14 @@ except OSError:
     said = dict(problems=[])
 for problem in said["problems"]:
     for state in problem["states"].values():
-        call = dict(launches=1, transfers=0, submissions=1, busy_seconds=5e-6, span_seconds=5e-6, host_seconds=1e-5)
-        kernel = dict(name="k", count=state["calls"], in_other_forms=0, forms=[dict(grid=[1, 1, 1], block=[32, 1, 1],
-            registers=16, static_shared=0, dynamic_shared=0, count=state["calls"])])
+        call = [1, 0, 1, 5e-6, 5e-6, 1e-5]
+        kernel = dict(name="k", count=state["calls"], in_other_forms=0, without_time=0, forms=[dict(
+            grid=[1, 1, 1], block=[32, 1, 1], registers=16, static_shared=0, dynamic_shared=0, count=state["calls"])])
         ranges.append(dict(domain="qkprof", name=state["range"], inside=[], calls=state["calls"], open=0,
-                           work=dict(kernels=[kernel]), first_calls=[call] * state["calls"]))
-json.dump(dict(schema=1, ranges=ranges, processes=[]), open(sys.argv[3], "w"))
+                           without_record=0, late_records=0, work=dict(kernels=[kernel]), first_calls=[call] * state["calls"]))
+json.dump(dict(exec_schema=1, ranges=ranges, processes=[]), open(sys.argv[3], "w"))
 sys.exit(128 - code if code < 0 else code)
 '''
-
-
-def write_program(path, text, **values):
-    for name, value in values.items():
-        text = text.replace("{" + name + "}", value)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
 
 
 class Script(unittest.TestCase):
@@ -300,7 +343,8 @@ class Script(unittest.TestCase):
             for dtype in ("f32", "bf16"):
                 for state in problems.STATES:
                     self.assertIn(f"{route.name}/2x8x4x128/{dtype}/{state}", made)
-        self.assertFalse([name for name in made if "4+2" in name and not name.startswith("copy/")])
+        self.assertEqual({name.split("/")[1] for name in made if not name.startswith("copy/")}, {"2x8x4x128"})
+        self.assertEqual(made["jax_xla/2x8x4x128/bf16/cold"][0]["hlo_fusion_launches"], 1)
         self.assertEqual([entry["real_time"] for entry in made["jax_xla/2x8x4x128/bf16/cold"]], [5.0, 5.0, 5.0])
         self.assertEqual(made["jax_xla/2x8x4x128/bf16/cold"][0]["form"], "rows=4")
         self.assertEqual(made["jax_ffi_copy/2x8x4x128/f32/warm"][0]["not_run"],
@@ -322,6 +366,15 @@ class Script(unittest.TestCase):
         native = [line.rstrip(",") for line in lines[2:-2]]
         self.assertEqual([line.rstrip(",") for line in written[2:2 + len(native)]], native)
 
+    def test_a_route_that_runs_again_replaces_what_it_measured(self):
+        self.onto("--routes", "jax_xla,torch_eager", "--samples", "2")
+        before = self.read()
+        done = self.run_script("--onto", self.out, "--out", self.out, "--routes", "jax_xla", "--samples", "3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = [entry["name"] for entry in self.read()["benchmarks"]]
+        self.assertEqual(set(names), {entry["name"] for entry in before["benchmarks"]})
+        self.assertEqual(names.count("jax_xla/2x8x4x128/f32/warm"), 3)
+
     def test_a_python_without_frameworks(self):
         bare = os.path.join(self.folder, "bare")
         write_program(bare, '#!/bin/sh\nexec {python} -S "$@"\n', python=sys.executable)
@@ -333,7 +386,7 @@ class Script(unittest.TestCase):
     def test_a_python_that_is_not_there(self):
         done = self.onto("--routes", "jax_xla", python="/nowhere/python")
         self.assertEqual(done.returncode, 3)
-        self.assertIn("its process ended with exit code 1, after: FileNotFoundError", done.stdout)
+        self.assertIn("jax_xla (cold, warm): not run: its process ended with exit code 1, after: FileNotFoundError", done.stdout)
 
     def expect_refused(self, sentence, *arguments):
         done = self.run_script(*arguments)
@@ -357,96 +410,5 @@ class Script(unittest.TestCase):
         self.expect_refused("is no profile of qkprof", "--onto", bad, "--out", self.out)
 
 
-class Jax(unittest.TestCase):
-    """What real JAX does on this machine's CPU."""
-
-    def child(self, folder, *arguments):
-        out = os.path.join(folder, "said.json")
-        subprocess.run([JAX_PYTHON, "-B", "-m", "framework_routes.child", "--problems", "2x32x4x128/f32", "--hlo-dir", folder,
-                        "--out", out, "--ffi", "/nowhere/libqkprof_ffi.so", *arguments], check=True, capture_output=True,
-                       env={**os.environ, "PYTHONPATH": SCRIPTS, "JAX_PLATFORMS": "cpu"})
-        return execution.load(out)
-
-    def test_a_cpu_makes_several_fusions_of_what_a_gpu_makes_one(self):
-        with tempfile.TemporaryDirectory() as folder:
-            said = self.child(folder, "--route", "jax_xla", "--hlo-only")
-            with open(said["problems"][0]["hlo"], encoding="utf-8") as file:
-                optimised = file.read()
-            with open(said["problems"][0]["hlo_before"], encoding="utf-8") as file:
-                before = file.read()
-            entry = optimised[optimised.index("\nENTRY "):]
-            self.assertGreater(entry.count(" fusion("), 1)
-            self.assertNotIn(" fusion(", before)
-            totals, reason = hlo.totals_of(QKPROF, said["problems"][0]["hlo"])
-            self.assertEqual(reason, "")
-            self.assertEqual(totals["fusions"]["instructions"], entry.count(" fusion("))
-
-    def test_what_needs_a_gpu_is_refused_in_words(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertIn("finds no GPU here: its platform is cpu", self.child(
-                folder, "--route", "jax_xla", "--ranges", "/nowhere", "--states", "warm")["failure"])
-            self.assertIn("libqkprof_ffi.so is not built", self.child(folder, "--route", "jax_ffi_copy", "--hlo-only")["failure"])
-            refused = self.child(folder, "--route", "jax_pallas_tile", "--hlo-only")["problems"][0]["failure"]
-            self.assertRegex(refused, "^[A-Za-z]+: .")
-
-    def run_program(self, program):
-        done = subprocess.run([JAX_PYTHON, "-B", "-c", program], capture_output=True, text=True, check=False,
-                              env={**os.environ, "PYTHONPATH": SCRIPTS, "JAX_PLATFORMS": "cpu"})
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return [json.loads(line) for line in done.stdout.splitlines()]
-
-    def test_the_operation_and_its_verification(self):
-        said = self.run_program("""
-import json
-from framework_routes import jax_routes, operation, problems
-for dtype in problems.BYTES:
-    problem = problems.parse('2x37x3x96/' + dtype)
-    inputs = operation.Inputs(problem, 1)
-    framework = jax_routes.open_route('', '')
-    output = framework.compile(problem, {}).call(*framework.upload(inputs))
-    right = framework.download(problem, output).copy()
-    print(json.dumps(operation.verify(inputs, right, False)))
-    print(json.dumps(operation.verify(inputs, inputs.q, True)))
-    right[1, 2, 0, 5] = 0
-    print(json.dumps(operation.verify(inputs, right, False)))
-""")
-        self.assertEqual([verdict["correct"] for verdict in said], [True, True, False] * 3)
-        for wrong in said[2::3]:
-            place = {key: wrong["first_wrong"][key] for key in ("batch", "position", "head", "column")}
-            self.assertEqual((wrong["wrong_elements"], place),
-                             (1, {"batch": 1, "position": 2, "head": 0, "column": 5}))
-
-    def test_the_pallas_kernels_as_jax_interprets_them(self):
-        said = self.run_program("""
-import json
-import jax
-from framework_routes import jax_framework, operation, pallas_routes, problems
-framework = jax_framework.JaxFramework(None)
-def verdict(shape, dtype, make):
-    problem = problems.parse(shape + '/' + dtype)
-    inputs = operation.Inputs(problem, 1)
-    output = jax.jit(make(problem))(*framework.upload(inputs))
-    print(json.dumps([shape, operation.verify(inputs, framework.download(problem, output), False)['correct']]))
-for dtype in problems.BYTES:
-    for kind in ('vector', 'tile'):
-        for shape in ('2x8x8x64', '3x5x4x128'):
-            verdict(shape, dtype, lambda problem: pallas_routes.make(problem, pallas_routes.forms_of(problem, kind)[-1], True))
-    try:
-        from jax.experimental.pallas import mosaic_gpu
-        parameters = mosaic_gpu.InterpretGPUParams()
-    except (ImportError, AttributeError):
-        assert tuple(map(int, jax.__version__.split('.')[:2])) < (0, 11)
-        continue
-    from framework_routes import mosaic_route
-    for shape in ('2x128x2x128', '64x1x3x64'):
-        verdict(shape, dtype, lambda problem: mosaic_route.make(problem, {}, parameters))
-""")
-        self.assertGreaterEqual(len(said), 12)
-        self.assertEqual([shape for shape, correct in said if not correct], [])
-
-
 if __name__ == "__main__":
-    if "Jax" in sys.argv and not JAX_PYTHON:
-        print("NOT_RUN: QKPROF_JAX_PYTHON names no Python with JAX")
-        sys.exit()
     unittest.main()

@@ -115,9 +115,9 @@ ffi::Error run(cudaStream_t stream, ffi::ScratchAllocator allocator, std::string
         constexpr std::size_t alignment = 256;
         scratch = allocator.Allocate(static_cast<std::size_t>(scratch_bytes), alignment).value_or(nullptr);
         if (scratch == nullptr) {
-            return ffi::Error(ffi::ErrorCode::kResourceExhausted,
-                              "XLA gave no " + std::to_string(scratch_bytes) + " bytes of scratch memory to " +
-                                  std::string(name) + ".");
+            return ffi::Error(ffi::ErrorCode::kResourceExhausted, "XLA gave no " + std::to_string(scratch_bytes) +
+                                                                      " bytes of scratch memory to " +
+                                                                      std::string(name) + ".");
         }
     }
     const auto* cos = static_cast<const std::byte*>(tables.untyped_data());
@@ -143,7 +143,7 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(qkprof_variant, qkprof::run,
                                   .Ctx<xla::ffi::PlatformStream<cudaStream_t>>()
                                   .Ctx<xla::ffi::ScratchAllocator>()
                                   .Attr<std::string_view>("variant")
-                                  .Arg<xla::ffi::AnyBuffer>()   // q
-                                  .Arg<xla::ffi::AnyBuffer>()   // gamma
-                                  .Arg<xla::ffi::AnyBuffer>()   // tables
+                                  .Arg<xla::ffi::AnyBuffer>()  // q
+                                  .Arg<xla::ffi::AnyBuffer>()  // gamma
+                                  .Arg<xla::ffi::AnyBuffer>()  // tables
                                   .Ret<xla::ffi::AnyBuffer>());

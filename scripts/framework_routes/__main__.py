@@ -110,8 +110,7 @@ def entries_of_route(own, route, wanted, executed, exec_profile):
             row = executed.ranges.get(record["states"][state]["range"])
             counters = {}
             if route.has_hlo:
-                counters = hlo.counters(*hlo.totals_of(own.qkprof, record["hlo"], *(
-                    (exec_profile, row["name"]) if row else ())))
+                counters = hlo.counters(own.qkprof, record["hlo"], exec_profile, row["name"] if row else None)
             made += entries.measured(route, problem, state, seed, record, row, counters)
     return made
 
@@ -121,12 +120,17 @@ def measure(own, folder):
     wanted = profile_file.plain_problems(profile)
     if not wanted:
         raise script.Failure(2, "None of the problems is in the plain form that the routes compute.")
+    if len(set(wanted.values())) > 1:
+        raise script.Failure(2, "The problems are of several seeds: one run of the routes has one.")
     own.seed = next(iter(wanted.values()))
-    evicted_bytes = 2 * profile["context"]["device"]["l2_bytes"]
-    versions, made = {}, []
-    for route in chosen_routes(own):
+    chosen = chosen_routes(own)
+    names = {route.name for route in chosen}  # what a profile already has of them is measured anew
+    profile["benchmarks"] = [entry for entry in profile["benchmarks"] if entry["name"].split("/")[0] not in names]
+    versions, made = profile["context"].get("frameworks", {}), []
+    for route in chosen:
         print(f"routes: {route.name}: {route.meaning}", file=sys.stderr)
-        executed, exec_profile = execution.run_route(own, route, [p.text for p in wanted], evicted_bytes, folder)
+        executed, exec_profile = execution.run_route(own, route, [problem.text for problem in wanted],
+                                                     profile["context"]["device"], folder)
         versions.update(executed.versions)
         made += entries_of_route(own, route, wanted, executed, exec_profile)
     profile["context"]["frameworks"] = versions
@@ -145,16 +149,19 @@ def compile_only(own, folder):
         if not route.has_hlo:
             continue
         executed = execution.compile_route(own, route, [problem.text for problem in wanted], folder)
+        absent = {}
         for problem in wanted:
             reason = executed.not_run(problem.text)
             if not reason:
                 totals, reason = hlo.totals_of(own.qkprof, executed.records[problem.text]["hlo"])
             if reason:
-                print(f"{route.name} {problem.text}: not run: {reason.rstrip('.')}.")
+                absent.setdefault(reason.rstrip("."), []).append(problem.text)
                 continue
             compiled += 1
             print(f"{route.name} {problem.text}: " + ", ".join(
                 f"{totals[key]['instructions']} {key.replace('_', ' ')}" for key in hlo.CLASSES))
+        for reason, texts in absent.items():
+            print(f"{route.name} {', '.join(texts)}: not run: {reason}.")
     return 0 if compiled else 3
 
 

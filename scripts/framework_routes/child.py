@@ -12,6 +12,7 @@ import sys
 import time
 
 from . import problems
+from .clocks import Clocks
 from .not_run import NotRun, words
 from .ranges import Ranges
 from .routes import route_of
@@ -64,24 +65,27 @@ def fastest(framework, problem, arguments):
     return form, compiled
 
 
-def measure(framework, ranges, name, cold_bytes, calls, compiled, arguments):
+def measure(framework, instruments, name, cold_bytes, calls, compiled, arguments):
     """Each call in its range, with nothing on the GPU before it; the last result is given back first, so that the
     framework's allocator can take the same memory again. `cold_bytes`: None for warm calls."""
+    ranges, clocks = instruments
     for _ in range(WARM_UP_CALLS):
         framework.wait(compiled.call(*arguments))
     addresses = set()
     for _ in range(calls):
         if cold_bytes is not None:
             framework.evict(cold_bytes)
+        clocks.read()
         with ranges(name):
             output = compiled.call(*arguments)
             framework.wait(output)
+        clocks.read()
         addresses.add(framework.address(output))
         del output
-    return {"range": name, "calls": calls, "buffers": len(addresses)}
+    return {"range": name, "calls": calls, "buffers": len(addresses), **clocks.take()}
 
 
-def run_problem(route, framework, ranges, problem, own, record):
+def run_problem(route, framework, instruments, problem, own, record):
     from . import operation  # numpy: a Python without it must come to say so
     if own.hlo_only:
         record["form"], compiled = fastest(framework, problem, None)
@@ -96,7 +100,7 @@ def run_problem(route, framework, ranges, problem, own, record):
     del output, inputs
     for state in own.states.split(","):
         record["states"][state] = measure(
-            framework, ranges, problems.range_name(route.name, problem, state),
+            framework, instruments, problems.range_name(route.name, problem, state),
             own.evicted_bytes if state == "cold" else None, own.calls, compiled, arguments)
 
 
@@ -104,17 +108,17 @@ def run(route, own, result):
     module = importlib.import_module(f".{route.module}", __package__)
     framework = module.open_route(route.argument, own.ffi)
     result["versions"].update(framework.versions())
-    ranges = None
+    instruments = None
     if not own.hlo_only:
         framework.require_gpu()
         try:
-            ranges = Ranges(own.ranges)
+            instruments = Ranges(own.ranges), Clocks(own.gpu)
         except OSError as error:
             raise NotRun(f"{os.path.basename(own.ranges)}, which marks the calls, cannot be loaded: {error}") from error
     for text in own.problems.split(","):
         record = {"problem": text, "states": {}}
         try:
-            run_problem(route, framework, ranges, problems.parse(text), own, record)
+            run_problem(route, framework, instruments, problems.parse(text), own, record)
         except Exception as error:  # whatever a framework raises: the next problem goes on
             record["failure"] = words(error)
         result["problems"].append(record)
@@ -125,7 +129,7 @@ def main():
     parser = argparse.ArgumentParser(allow_abbrev=False)
     for option in ("--route", "--problems", "--out"):
         parser.add_argument(option, required=True)
-    for option in ("--states", "--ffi", "--ranges", "--hlo-dir"):
+    for option in ("--states", "--ffi", "--ranges", "--gpu", "--hlo-dir"):
         parser.add_argument(option)
     for option in ("--calls", "--seed", "--evicted-bytes"):
         parser.add_argument(option, type=int)

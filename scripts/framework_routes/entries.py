@@ -101,6 +101,8 @@ def fault_of(row, calls):
         return "the records of qkprof exec have no range of these calls"
     if row["calls"] != calls or len(row["first_calls"]) != calls or row["open"]:
         return f"{calls} calls were made and the records have {row['calls']}"
+    if row["without_record"] or row["late_records"] or any(kernel["without_time"] for kernel in row["work"]["kernels"]):
+        return "some of what the calls submitted has no record, or one without its time, or too late"
     if not all(call["busy_seconds"] > 0 for call in row["first_calls"]):
         return "calls of it have no record of a kernel or copy: were they submitted by another thread?"
     return ""
@@ -121,6 +123,9 @@ def measured(route, problem, state, seed, record, row, hlo_counters):
                 for name in ("launches", "submissions", "transfers")}
     counters.update({name: (None, fault) for name in ("registers", "shared_bytes")} if fault else
                     resources_of(row, kernels))
+    for name in ("sm_clock_mhz", "memory_clock_mhz"):
+        clocks = record["states"][state]
+        counters[name] = (clocks.get(name), clocks.get("clock_failure", "the GPU's clocks were not read"))
     whole.update(counter_fields({**counters, **hlo_counters}), kernels=kernels, contradictions=[])
     if record.get("form"):
         whole["form"] = " ".join(f"{name}={value}" for name, value in record["form"].items())

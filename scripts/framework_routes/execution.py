@@ -8,6 +8,7 @@ import subprocess
 import script
 
 SCHEMA = 1  # of the exec profiles that are understood
+CALL = ("launches", "transfers", "submissions", "busy_seconds", "span_seconds", "host_seconds")  # a call of a range
 
 
 class Execution:
@@ -38,13 +39,19 @@ def load(path):
 
 def end_of(code, log):
     """How a process ended, with the last that it said."""
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    lines = [line.strip() for line in log.splitlines() if line.strip() and not line.startswith("qkprof: ")]
     name = ""
     if code < 0 or code > 128:
         number = -code if code < 0 else code - 128
         name = signal.Signals(number).name if number in signal.valid_signals() else ""
     how = f"was ended by {name}" if name else f"ended with exit code {code}"
     return f"its process {how}" + (f", after: {lines[-1][:300]}" if lines else "")
+
+
+def why_no_exec(code, log):
+    """Why qkprof exec wrote no profile: the last that it said itself."""
+    said = [line.removeprefix("qkprof: ").strip() for line in log.splitlines() if line.startswith("qkprof: ")]
+    return f"qkprof exec: {said[-1]}" if said else end_of(code, log)
 
 
 def call(command, log, seconds):
@@ -68,12 +75,12 @@ def call(command, log, seconds):
 
 def ranges_of(profile):
     """By name. Empty, with the reason, for what is no exec profile that is understood."""
-    if profile.get("schema") != SCHEMA or not isinstance(profile.get("ranges"), list):
+    if profile.get("exec_schema") != SCHEMA or not isinstance(profile.get("ranges"), list):
         return {}, "qkprof exec wrote no profile of its calls"
     ranges = {}
     for row in profile["ranges"]:
         if row["domain"] == "qkprof" and not row["inside"]:
-            ranges[row["name"]] = row
+            ranges[row["name"]] = {**row, "first_calls": [dict(zip(CALL, call)) for call in row["first_calls"]]}
     # The processes that had work, or tried to: what kept the recording from them explains an absent range.
     failures = [process["failure"] for process in profile.get("processes", []) if process.get("failure")]
     return ranges, failures[0] if failures and not ranges else ""
@@ -84,16 +91,20 @@ def child_command(own, route, texts, out):
             "--hlo-dir", own.hlo_dir, "--ffi", os.path.join(own.build_dir, "libqkprof_ffi.so"), "--out", out]
 
 
-def run_route(own, route, texts, evicted_bytes, folder):
-    """In the folder, which is this process's own."""
+def run_route(own, route, texts, device, folder):
+    """In the folder, which is this process's own; on the device that the profile names."""
     said, exec_profile = os.path.join(folder, f"{route.name}.json"), os.path.join(folder, f"{route.name}.exec.json")
     command = [own.qkprof, "exec", "--out", exec_profile, "--quiet", "--",
                *child_command(own, route, texts, said),
                "--states", own.states, "--calls", str(own.samples), "--seed", str(own.seed), "--evicted-bytes",
-               str(evicted_bytes), "--ranges", os.path.join(own.build_dir, "libqkprof_ranges.so")]
+               str(2 * device["l2_bytes"]), "--gpu", str(device.get("facts", {}).get("uuid", "")), "--ranges",
+               os.path.join(own.build_dir, "libqkprof_ranges.so")]
     code, log = call(command, os.path.join(folder, f"{route.name}.log"), own.timeout)
-    reason = f"it took longer than {own.timeout} s" if code is None else end_of(code, log) if code != 0 else ""
-    ranges, absent = ranges_of(load(exec_profile))
+    profile = load(exec_profile)
+    reason = f"it took longer than {own.timeout} s" if code is None else ""
+    if code:
+        reason = end_of(code, log) if "exec_schema" in profile else why_no_exec(code, log)
+    ranges, absent = ranges_of(profile)
     return Execution(load(said), ranges, reason or absent), exec_profile
 
 

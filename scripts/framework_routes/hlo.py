@@ -12,26 +12,30 @@ def launches_name(name):
     return f"{name[:-1] if name.endswith('s') else name}_launches"
 
 
-def totals_of(qkprof, path, exec_profile=None, range_name=None):
+def totals_of(qkprof, path, *more):
     """The totals, and why there are none: one of the two."""
-    command = [qkprof, "hlo", path, "--format", "json"]
-    if exec_profile is not None:
-        command += ["--observed", exec_profile, "--range", f"qkprof@{range_name}"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run([qkprof, "hlo", path, "--format", "json", *more], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, check=False)
         totals = json.loads(done.stdout)["totals"]
         return {name: totals[name] for name in CLASSES}, ""
-    except (ValueError, KeyError, TypeError, OSError) as error:
-        said = done.stderr.strip().splitlines() if not isinstance(error, OSError) else [str(error)]
-        return None, f"qkprof hlo did not read it: {said[-1] if said else error}"
+    except OSError as error:
+        return None, f"qkprof hlo could not be run: {error.strerror}"
+    except (ValueError, KeyError, TypeError) as error:
+        said = done.stderr.strip().splitlines()
+        return None, f"qkprof hlo did not read it: {said[-1] if said else error}".rstrip(".")
 
 
-def counters(totals, reason):
-    """Of an entry: a number, or None with the reason."""
+def counters(qkprof, path, exec_profile, range_name):
+    """Of an entry, for each class of instructions: how many there are, and how many launches they were in a call of the
+    range; each a number, or None with the reason. Without a range there are no launches."""
+    promised, reason = totals_of(qkprof, path)
+    observed, unseen = None, "the calls were not recorded"
+    if range_name is not None:
+        observed, unseen = totals_of(qkprof, path, "--observed", exec_profile, "--range", f"qkprof@{range_name}")
     values = {}
     for key, name in CLASSES.items():
-        count = totals[key].get("instructions") if totals else None
-        observed = totals[key].get("observed") if totals else None
-        values[name] = (count, reason)
-        values[launches_name(name)] = (observed, reason or "qkprof hlo could not tell which kernels of the call these were")
+        values[name] = (promised[key].get("instructions") if promised else None, reason)
+        values[launches_name(name)] = (observed[key].get("observed") if observed else None,
+                                       unseen or "qkprof hlo could not tell which kernels of the call these were")
     return values

@@ -75,7 +75,8 @@ def row_of(entry, times, ceilings):
     return [label_of(entry), entry["state"], whole(entry.get("launches")), *hlo_cells(entry), number(time, 2),
             UNKNOWN if fraction is None else f"{100 * fraction:.1f} %",
             number(entry["compulsory_bytes"] / time / 1e3 if time else None, 0),
-            ("" if entry["correct"] else "WRONG ") + (UNKNOWN if entry["error_norm"] is None else f"{entry['error_norm']:.1e}"),
+            ("" if entry["correct"] else "WRONG ")
+            + (UNKNOWN if entry["error_norm"] is None else f"{entry['error_norm']:.1e}"),
             entry.get("timer", UNKNOWN)]
 
 
@@ -86,7 +87,8 @@ def split_notes(found):
     for (variant, problem, state), count in launches.items():
         xla = launches.get(("jax_xla", problem, state))
         if variant == "torch_compile" and count is not None and xla is not None and count > xla:
-            notes.setdefault(f"torch.compile makes {whole(count)} kernels a call where XLA makes {whole(xla)}", {})[problem] = 0
+            note = f"torch.compile makes {whole(count)} kernels a call where XLA makes {whole(xla)}"
+            notes.setdefault(note, {})[problem] = 0
     return [f"{note}: {', '.join(of)}." for note, of in notes.items()]
 
 
@@ -119,7 +121,9 @@ def render(entries, markdown=False):
                 if not entry.get("not_run") and not entry.get("refused")]
         megabytes = of_it[0][0]["compulsory_bytes"] / 1e6
         title = f"{problem}: {megabytes:.2f} MB must move"
-        lines = [f"**{title}**" if markdown else title, *([""] if markdown else []), *(lines_of(rows, markdown) if rows else [])]
+        lines = [f"**{title}**", ""] if markdown else [title]
+        if rows:
+            lines += lines_of(rows, markdown)
         absent = {}
         for entry, times in of_it:
             reason = entry.get("not_run") or entry.get("refused")
