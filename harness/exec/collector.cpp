@@ -101,8 +101,6 @@ void Collector::of_hello(std::uint32_t number, const Message& message) {
                         hello.protocol, protocol_version));
     }
     connection.greeted = true;
-    connection.row.cupti = hello.cupti;
-    connection.used_cuda = hello.cupti != 0;
     connection.last_time = hello.time;
     if (trace_ != nullptr) {
         trace_->process(number, hello.process, connection.row.command);
@@ -112,6 +110,10 @@ void Collector::of_hello(std::uint32_t number, const Message& message) {
 // What comes seldom.
 void Collector::told(std::uint32_t number, Connection& connection, const Message& message) {
     switch (message.kind) {
+        case MessageKind::attached:
+            connection.row.cupti = message.as<Attached>().cupti;
+            connection.used_cuda = true;
+            return;
         case MessageKind::failure:
             connection.row.failure = printable(message.text, longest_sentence_of_others);
             return;

@@ -17,6 +17,7 @@ struct Layout {
 };
 // By kind.
 constexpr std::array layouts = {Layout{sizeof(Hello), Text::any},
+                                Layout{sizeof(Attached), Text::any},
                                 Layout{0, Text::some},
                                 Layout{0, Text::some},
                                 Layout{sizeof(Device), Text::some},

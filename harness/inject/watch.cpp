@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
 #include <string>
@@ -39,6 +40,10 @@ std::vector<Submits>& submits() {
     static auto* const table = new std::vector<Submits>;
     return *table;
 }
+
+// Of launches, copies and fills, but those of graphs and batches: as many are to be recorded as were submitted.
+std::atomic<std::int64_t> submitted = 0;
+std::atomic<std::int64_t> recorded = 0;
 
 // Whether the calling thread's call to the driver was captured into a graph.
 thread_local bool captured = false;
@@ -72,6 +77,7 @@ void on_driver_call(CUpti_CallbackId function, const CUpti_CallbackData& call) {
         message.thread = thread_number();
         message.kind = submits()[function].kind;
         message.time = now();
+        submitted += message.kind == SubmissionKind::graph ? 0 : 1;
         Channel::Sending(Channel::instance()).send(MessageKind::submission, message);
         return;
     }
@@ -79,6 +85,7 @@ void on_driver_call(CUpti_CallbackId function, const CUpti_CallbackData& call) {
     if (captured || (result != nullptr && *result != CUDA_SUCCESS)) {
         exec::Cancelled message;
         message.correlation = call.correlationId;
+        submitted -= submits()[function].kind == SubmissionKind::graph ? 0 : 1;
         Channel::Sending(Channel::instance()).send(MessageKind::cancelled, message);
     }
 }
@@ -133,6 +140,7 @@ exec::Transfer transfer_of(const Record& record, TransferKind kind) {
     message.stream = record.streamId;
     message.graph = record.graphId;
     message.kind = kind;
+    recorded += message.graph == 0 ? 1 : 0;
     return message;
 }
 
@@ -157,6 +165,7 @@ void send_record(Channel::Sending& channel, const CUpti_Activity& any) {
             message.registers = record.registersPerThread;
             message.static_shared = static_cast<std::uint32_t>(record.staticSharedMemory);
             message.dynamic_shared = static_cast<std::uint32_t>(record.dynamicSharedMemory);
+            recorded += message.graph == 0 ? 1 : 0;
             channel.send(MessageKind::kernel, message);
             break;
         }
@@ -277,6 +286,18 @@ void send_failure(const std::string& reason) {
     channel.flush();
 }
 
+// A profiler of the program's own may use the very library that this uses: then it gets the records, and not this.
+void remark_on_losses() {
+    const std::int64_t lost = submitted - recorded;
+    if (lost > 0) {
+        Channel::Sending(Channel::instance())
+            .send(MessageKind::remark,
+                  fmt::format("{} launches, copies or fills left no record, although the process ended in order: does "
+                              "it use CUPTI itself, as a profiler does? Then that gets the records once it asks.",
+                              lost));
+    }
+}
+
 }  // namespace
 
 void watch() {
@@ -314,6 +335,9 @@ void hand_over(bool last) {
     }
     if (last) {
         state = State::ended;
+        if (sent) {
+            remark_on_losses();
+        }
         Channel::Sending channel(Channel::instance());
         if (sent) {
             channel.send(MessageKind::goodbye);

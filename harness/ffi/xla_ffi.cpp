@@ -1,0 +1,149 @@
+// The variants of the CUDA device for XLA, by its foreign function interface: one handler that is told the variant's
+// name, so that a program may register it under as many target names as it wants to read in its HLO.
+//
+// It may be loaded into a Python that has a C++ runtime and a CUDA runtime of its own: both are linked in statically,
+// and nothing but the handler is visible.
+#include "variant.h"
+
+#include <cuda_runtime_api.h>
+#include <xla/ffi/api/ffi.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace qkprof {
+namespace {
+
+namespace ffi = xla::ffi;
+
+ffi::Error refused(std::string_view variant, const std::string& why) {
+    return ffi::Error::InvalidArgument("qkprof's " + std::string(variant) + " cannot be run: " + why);
+}
+
+std::optional<DataType> storage_type(ffi::DataType type) {
+    switch (type) {
+        case ffi::F32:
+            return DataType::f32;
+        case ffi::BF16:
+            return DataType::bf16;
+        case ffi::F16:
+            return DataType::f16;
+        default:
+            return std::nullopt;
+    }
+}
+
+bool has_extents(ffi::Span<const std::int64_t> extents, std::initializer_list<std::int64_t> wanted) {
+    return std::equal(extents.begin(), extents.end(), wanted.begin(), wanted.end());
+}
+
+// What the operands ask for; `fault`, a clause, where they ask for nothing that there is.
+struct Asked {
+    Problem problem;
+    std::string fault;
+};
+
+Asked asked(ffi::AnyBuffer q, ffi::AnyBuffer gamma, ffi::AnyBuffer tables, ffi::AnyBuffer out) {
+    const ffi::Span<const std::int64_t> shape = q.dimensions();
+    const std::optional<DataType> dtype = storage_type(q.element_type());
+    if (shape.size() != 4 || !dtype) {
+        return {{}, "q is no tensor [batch, sequence, heads, head_dim] of f32, bf16 or f16."};
+    }
+    const Problem problem = {
+        .batch = shape[0], .sequence = shape[1], .heads = shape[2], .head_dim = shape[3], .dtype = *dtype};
+    if (gamma.element_type() != ffi::F32 || !has_extents(gamma.dimensions(), {problem.head_dim})) {
+        return {problem, "gamma is no f32[head_dim]."};
+    }
+    if (tables.element_type() != ffi::F32 ||
+        !has_extents(tables.dimensions(), {2, problem.sequence, problem.head_dim / 2})) {
+        return {problem, "the tables are no f32[2, sequence, head_dim / 2], the cosines before the sines."};
+    }
+    const ffi::Span<const std::int64_t> result = out.dimensions();
+    if (out.element_type() != q.element_type() ||
+        !std::equal(result.begin(), result.end(), shape.begin(), shape.end())) {
+        return {problem, "the result is not of q's type and shape."};
+    }
+    const std::string fault = problem.fault();
+    return {problem, problem.rows() > max_rows ? "it has more head vectors than 32 bits count."
+                     : fault.empty()           ? ""
+                                               : fault + "."};
+}
+
+// Those of the current device: the one that the stream belongs to. cudaErrorX where they cannot be read.
+cudaError_t read_limits(Limits& limits) {
+    int device = 0;
+    int shared = 0;
+    cudaError_t status = cudaGetDevice(&device);
+    if (status == cudaSuccess) {
+        status = cudaDeviceGetAttribute(&limits.multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    }
+    if (status == cudaSuccess) {
+        status = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    }
+    limits.shared_bytes_per_block = shared;
+    return status;  // persisting_l2_bytes stays 0: nobody sets L2 aside for a framework
+}
+
+ffi::Error run(cudaStream_t stream, ffi::ScratchAllocator allocator, std::string_view name, ffi::AnyBuffer q,
+               ffi::AnyBuffer gamma, ffi::AnyBuffer tables, ffi::Result<ffi::AnyBuffer> out) {
+    const std::vector<Variant>& all = variants(Backend::cuda);
+    const auto variant = std::find_if(all.begin(), all.end(), [&](const Variant& v) { return v.name == name; });
+    if (variant == all.end()) {
+        return refused(name, "there is no such variant; `qkprof list variants` shows which there are.");
+    }
+    const Asked wanted = asked(q, gamma, tables, *out);
+    if (!wanted.fault.empty()) {
+        return refused(name, wanted.fault);
+    }
+    Request request = {.problem = wanted.problem, .parameters = variant->standard_parameters(), .limits = {}};
+    if (const cudaError_t status = read_limits(request.limits); status != cudaSuccess) {
+        return ffi::Error::Internal(std::string("CUDA failed while reading the device's attributes: ") +
+                                    cudaGetErrorString(status) + ".");
+    }
+    if (const std::string refusal = variant->refusal(request); !refusal.empty()) {
+        return refused(name, refusal + ".");
+    }
+    if (variant->persisting_bytes && variant->persisting_bytes(request) > 0) {
+        return refused(name, "it needs L2 that is set aside for it, which XLA does not do.");
+    }
+    const std::int64_t scratch_bytes = variant->scratch_bytes ? variant->scratch_bytes(request) : 0;
+    void* scratch = nullptr;
+    if (scratch_bytes > 0) {
+        constexpr std::size_t alignment = 256;
+        scratch = allocator.Allocate(static_cast<std::size_t>(scratch_bytes), alignment).value_or(nullptr);
+        if (scratch == nullptr) {
+            return ffi::Error(ffi::ErrorCode::kResourceExhausted,
+                              "XLA gave no " + std::to_string(scratch_bytes) + " bytes of scratch memory to " +
+                                  std::string(name) + ".");
+        }
+    }
+    const auto* cos = static_cast<const std::byte*>(tables.untyped_data());
+    const Buffers buffers = {.q = q.untyped_data(),
+                             .q_out = out->untyped_data(),
+                             .gamma_q = gamma.untyped_data(),
+                             .cos = cos,
+                             .sin = cos + request.problem.table_bytes(),
+                             .scratch = scratch};
+    try {
+        variant->run({request, buffers, {stream}});
+    } catch (const std::exception& error) {  // a LaunchError, or no memory: an exception must not enter XLA
+        return ffi::Error::Internal(error.what());
+    }
+    return ffi::Error::Success();
+}
+
+}  // namespace
+}  // namespace qkprof
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(qkprof_variant, qkprof::run,
+                              xla::ffi::Ffi::Bind()
+                                  .Ctx<xla::ffi::PlatformStream<cudaStream_t>>()
+                                  .Ctx<xla::ffi::ScratchAllocator>()
+                                  .Attr<std::string_view>("variant")
+                                  .Arg<xla::ffi::AnyBuffer>()   // q
+                                  .Arg<xla::ffi::AnyBuffer>()   // gamma
+                                  .Arg<xla::ffi::AnyBuffer>()   // tables
+                                  .Ret<xla::ffi::AnyBuffer>());

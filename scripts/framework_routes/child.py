@@ -1,0 +1,145 @@
+"""Runs the problems of one route in a process of its own, under `qkprof exec`: python -m framework_routes.child.
+
+What it found goes to --out, anew after each problem, so that what ended the process loses no more than one problem. The
+times and counts are not here: they are in the records of the GPU, by the ranges that each call runs in."""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sys
+import time
+
+from . import problems
+from .not_run import NotRun, words
+from .ranges import Ranges
+from .routes import route_of
+
+WARM_UP_CALLS = 3
+TRIED_CALLS = 5
+
+
+def write(path, result):
+    part = f"{path}.part"
+    with open(part, "w", encoding="utf-8") as file:
+        json.dump(result, file)
+    os.replace(part, path)
+
+
+def save_hlo(folder, route, problem, compiled, record):
+    if folder is None or compiled.hlo is None:
+        return
+    stem = os.path.join(folder, f"{route.name}.{problem.shape}.{problem.dtype}")
+    for key, suffix, text in (("hlo", ".hlo", compiled.hlo), ("hlo_before", ".before.hlo", compiled.before)):
+        with open(stem + suffix, "w", encoding="utf-8") as file:
+            file.write(text)
+        record[key] = stem + suffix
+
+
+def seconds_of(framework, compiled, arguments):
+    """The least of a few calls, seen from the host: enough to choose a form by."""
+    least = float("inf")
+    for _ in range(TRIED_CALLS + 1):
+        begin = time.perf_counter()
+        framework.wait(compiled.call(*arguments))
+        least = min(least, time.perf_counter() - begin)
+    return least
+
+
+def fastest(framework, problem, arguments):
+    """Of the forms that compile. Where none does, the first one's words."""
+    tried, errors = [], []
+    for form in framework.forms(problem):
+        try:
+            compiled = framework.compile(problem, form)
+            tried.append((seconds_of(framework, compiled, arguments) if arguments else 0, len(tried), form, compiled))
+        except Exception as error:  # whatever a framework raises
+            errors.append(error)
+        if tried and not arguments:
+            break
+    if not tried:
+        raise errors[0]
+    _, _, form, compiled = min(tried)
+    return form, compiled
+
+
+def measure(framework, ranges, name, cold_bytes, calls, compiled, arguments):
+    """Each call in its range, with nothing on the GPU before it; the last result is given back first, so that the
+    framework's allocator can take the same memory again. `cold_bytes`: None for warm calls."""
+    for _ in range(WARM_UP_CALLS):
+        framework.wait(compiled.call(*arguments))
+    addresses = set()
+    for _ in range(calls):
+        if cold_bytes is not None:
+            framework.evict(cold_bytes)
+        with ranges(name):
+            output = compiled.call(*arguments)
+            framework.wait(output)
+        addresses.add(framework.address(output))
+        del output
+    return {"range": name, "calls": calls, "buffers": len(addresses)}
+
+
+def run_problem(route, framework, ranges, problem, own, record):
+    from . import operation  # numpy: a Python without it must come to say so
+    if own.hlo_only:
+        record["form"], compiled = fastest(framework, problem, None)
+        return save_hlo(own.hlo_dir, route, problem, compiled, record)
+    inputs = operation.Inputs(problem, own.seed)
+    arguments = framework.upload(inputs)
+    record["form"], compiled = fastest(framework, problem, arguments)
+    save_hlo(own.hlo_dir, route, problem, compiled, record)
+    output = compiled.call(*arguments)
+    framework.wait(output)
+    record["verification"] = operation.verify(inputs, framework.download(problem, output), route.family == "ceiling")
+    del output, inputs
+    for state in own.states.split(","):
+        record["states"][state] = measure(
+            framework, ranges, problems.range_name(route.name, problem, state),
+            own.evicted_bytes if state == "cold" else None, own.calls, compiled, arguments)
+
+
+def run(route, own, result):
+    module = importlib.import_module(f".{route.module}", __package__)
+    framework = module.open_route(route.argument, own.ffi)
+    result["versions"].update(framework.versions())
+    ranges = None
+    if not own.hlo_only:
+        framework.require_gpu()
+        try:
+            ranges = Ranges(own.ranges)
+        except OSError as error:
+            raise NotRun(f"{os.path.basename(own.ranges)}, which marks the calls, cannot be loaded: {error}") from error
+    for text in own.problems.split(","):
+        record = {"problem": text, "states": {}}
+        try:
+            run_problem(route, framework, ranges, problems.parse(text), own, record)
+        except Exception as error:  # whatever a framework raises: the next problem goes on
+            record["failure"] = words(error)
+        result["problems"].append(record)
+        write(own.out, result)
+
+
+def main():
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for option in ("--route", "--problems", "--out"):
+        parser.add_argument(option, required=True)
+    for option in ("--states", "--ffi", "--ranges", "--hlo-dir"):
+        parser.add_argument(option)
+    for option in ("--calls", "--seed", "--evicted-bytes"):
+        parser.add_argument(option, type=int)
+    parser.add_argument("--hlo-only", action="store_true")
+    own = parser.parse_args()
+    route = route_of(own.route)
+    result = {"route": route.name, "versions": {"python": platform.python_version()}, "problems": []}
+    try:
+        run(route, own, result)
+    except Exception as error:  # an import that fails, a GPU that is not there
+        result["failure"] = words(error)
+    write(own.out, result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""JAX as the child of the routes uses it: arrays on its device, compiled functions with their HLO, and the eviction of
+the caches."""
+
+import jax
+import jaxlib
+import jax.numpy as jnp
+import numpy
+
+from .not_run import NotRun
+from .operation import STORED
+
+DTYPES = {"f32": jnp.dtype("float32"), "bf16": jnp.dtype("bfloat16"), "f16": jnp.dtype("float16")}
+
+
+class Compiled:
+    def __init__(self, function, specifications):
+        lowered = jax.jit(function).lower(*specifications)
+        self.before = lowered.as_text("hlo")
+        self.call = lowered.compile()
+        self.hlo = self.call.as_text()
+
+
+class JaxFramework:
+    """Of one route: `make`(problem, form) gives the function that is compiled, of q, gamma and the tables, which are two
+    arguments or, where they are `joined`, one."""
+
+    def __init__(self, make, forms=lambda problem: [{}], joined=False):
+        self._make = make
+        self.forms = forms
+        self._joined = joined
+        self._evict = None
+
+    @staticmethod
+    def versions():
+        return {"jax": jax.__version__, "jaxlib": jaxlib.__version__}
+
+    @staticmethod
+    def require_gpu():
+        platform = jax.devices()[0].platform
+        if platform != "gpu":
+            raise NotRun(f"JAX {jax.__version__} finds no GPU here: its platform is {platform}")
+
+    def compile(self, problem, form):
+        tables = (problem.sequence, problem.head_dim // 2)
+        shapes = [(problem.extents, DTYPES[problem.dtype]), ((problem.head_dim,), jnp.float32)]
+        shapes += [((2, *tables), jnp.float32)] if self._joined else [(tables, jnp.float32)] * 2
+        return Compiled(self._make(problem, form), [jax.ShapeDtypeStruct(*shape) for shape in shapes])
+
+    def upload(self, inputs):
+        dtype = DTYPES[inputs.problem.dtype]
+        tables = [inputs.tables] if self._joined else list(inputs.tables)
+        arrays = [jax.device_put(array) for array in (inputs.q.view(dtype), inputs.gamma, *tables)]
+        return [array.block_until_ready() for array in arrays]
+
+    @staticmethod
+    def wait(output):
+        output.block_until_ready()
+
+    @staticmethod
+    def address(output):
+        return output.unsafe_buffer_pointer()
+
+    @staticmethod
+    def download(problem, output):
+        return numpy.asarray(output).view(STORED[problem.dtype])
+
+    def evict(self, size):
+        """Reads `size` bytes of other data, and waits."""
+        if self._evict is None:
+            other = jnp.zeros((size // 4,), jnp.float32)
+            total = jax.jit(jnp.sum).lower(other).compile()
+            self._evict = lambda: total(other).block_until_ready()
+        self._evict()

@@ -1,0 +1,452 @@
+"""Tests of scripts/framework_routes, with no GPU and no framework: on made-up records, and with a program and a Python that
+stand in for qkprof and for one with frameworks. With a Python that has JAX (QKPROF_JAX_PYTHON), those of its HLO too."""
+
+import copy
+import json
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TESTS = os.path.dirname(os.path.realpath(__file__))
+SCRIPTS = os.path.join(os.path.dirname(TESTS), "scripts")
+QKPROF = os.environ.get("QKPROF", os.path.join(os.path.dirname(TESTS), "build", "qkprof"))
+JAX_PYTHON = os.environ.get("QKPROF_JAX_PYTHON", "")
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, SCRIPTS)
+from framework_routes import entries, execution, hlo, problems, profile_file, table  # noqa: E402
+from framework_routes.routes import ROUTES, route_of  # noqa: E402
+
+XLA = route_of("jax_xla")
+PROBLEM = problems.parse("2x8x4x128/f32")
+FORM = {"device": 0, "stream": 7, "graph": False, "grid": [64, 1, 1], "block": [128, 1, 1], "registers": 40,
+        "static_shared": 1024, "dynamic_shared": 2048, "count": 3}
+TOTALS = {"fusions": {"instructions": 1, "least": 1, "most": 1, "observed": 1},
+          "custom_calls": {"instructions": 0, "least": 0, "most": 0, "observed": 0},
+          "unfused": {"instructions": 2, "least": 2, "most": 2, "observed": None}}
+RIGHT = {"correct": True, "error_norm": 6e-8, "wrong_elements": 0}
+
+
+def row_of(name, busy=(5e-6, 4e-6, 6e-6)):
+    calls = [{"launches": 1, "transfers": 0, "submissions": 1, "busy_seconds": seconds, "span_seconds": seconds,
+              "host_seconds": 3e-5} for seconds in busy]
+    kernel = {"name": "fusion", "count": len(calls), "seconds": {}, "forms": [{**FORM, "count": len(calls)}],
+              "in_other_forms": 0}
+    return {"domain": "qkprof", "name": name, "inside": [], "calls": len(calls), "open": 0, "first_calls": calls,
+            "work": {"launches": len(calls), "kernels": [kernel]}}
+
+
+def record_of(calls=3, verification=None):
+    states = {state: {"range": problems.range_name("jax_xla", PROBLEM, state), "calls": calls, "buffers": 1}
+              for state in problems.STATES}
+    return {"problem": PROBLEM.text, "form": {}, "states": states, "verification": verification or RIGHT}
+
+
+def measured(row, record=None, totals=None):
+    return entries.measured(XLA, PROBLEM, "warm", 1, record or record_of(), row,
+                            hlo.counters(totals, "" if totals else "the HLO is away"))
+
+
+class Problems(unittest.TestCase):
+    def test_a_problem_is_read_and_its_floor_follows(self):
+        self.assertEqual(problems.parse("128x1024x16x128/f32").compulsory_bytes, 2148008448)  # as qkprof writes it
+        self.assertEqual(problems.parse("3x5x2x64/bf16").text, "3x5x2x64/bf16")
+
+    def test_what_is_no_problem_is_none(self):
+        for text in ("", "1x2x3x4", "1x2x3/f32", "1x2x3x5/f32", "0x2x3x4/f32", "1x2x3x0/f32", "1x2x3x4/f64",
+                     "1x2x3+1x4/f32", "1xSx3x4/f32", "1x2x3x-4/f32", "1x2x3x9999999999/f32"):
+            self.assertIsNone(problems.parse(text), text)
+
+
+class Entries(unittest.TestCase):
+    def test_a_sample_for_each_call_and_the_rest_in_the_first(self):
+        made = measured(row_of("r"), totals=TOTALS)
+        self.assertEqual([entry["real_time"] for entry in made], [5.0, 4.0, 6.0])
+        self.assertEqual([entry["repetition_index"] for entry in made], [0, 1, 2])
+        self.assertEqual({entry["name"] for entry in made}, {"jax_xla/2x8x4x128/f32/warm"})
+        first = made[0]
+        self.assertEqual((first["timer"], first["time_unit"], first["family"]), ("cupti", "us", "framework"))
+        self.assertAlmostEqual(first["cpu_time"], 30)
+        self.assertEqual((first["launches"], first["launches_source"]), (1, "counted"))
+        self.assertEqual((first["registers"], first["shared_bytes"]), (40, 3072))
+        self.assertEqual(first["kernels"], [{"name": "fusion", "launches": 1, "grid": [64, 1, 1], "block": [128, 1, 1],
+                                             "registers": 40, "static_shared": 1024, "dynamic_shared": 2048}])
+        self.assertFalse([key for key in first if key.startswith("declared_")])
+        self.assertNotIn("variant", made[1])
+
+    def test_what_hlo_promised_and_what_ran(self):
+        first = measured(row_of("r"), totals=TOTALS)[0]
+        self.assertEqual((first["hlo_fusions"], first["hlo_fusion_launches"], first["hlo_custom_calls"]), (1, 1, 0))
+        self.assertEqual(first["hlo_unfused"], 2)
+        self.assertIsNone(first["hlo_unfused_launches"])
+        self.assertIn("could not tell", first["hlo_unfused_launches_reason"])
+        self.assertEqual(measured(row_of("r"))[0]["hlo_fusions_reason"], "the HLO is away")
+
+    def test_a_count_that_differs_between_the_calls_is_unknown(self):
+        row = row_of("r")
+        row["first_calls"][1]["launches"] = 2
+        first = measured(row, totals=TOTALS)[0]
+        self.assertIsNone(first["launches"])
+        self.assertEqual(first["launches_reason"], "it differs between the calls: 1 to 2")
+        self.assertEqual(first["submissions"], 1)
+
+    def expect_untimed(self, made, reason):
+        self.assertEqual(len(made), 1)
+        self.assertIsNone(made[0]["real_time"])
+        self.assertEqual(made[0]["aggregate_name"], "untimed")
+        self.assertRegex(made[0]["real_time_reason"], reason)
+
+    def test_records_that_are_not_those_of_the_calls_give_no_time_and_no_count(self):
+        for made, reason in ((measured(None), "no range"), (measured(row_of("r", (1e-6, 2e-6))), "the records have 2"),
+                             (measured(row_of("r", (1e-6, 0, 2e-6))), "another thread")):
+            self.expect_untimed(made, reason)
+            self.assertTrue(made[0]["correct"])
+            self.assertIsNone(made[0]["launches"])
+            self.assertRegex(made[0]["launches_reason"], reason)
+            self.assertEqual(made[0]["kernels"], [])
+
+    def test_resources_of_more_forms_than_are_kept_are_unknown(self):
+        row = row_of("r")
+        row["work"]["kernels"][0]["in_other_forms"] = 4
+        self.assertIsNone(measured(row)[0]["registers"])
+
+    def test_a_wrong_result_has_no_time(self):
+        wrong = {"correct": False, "error_norm": float("inf"), "wrong_elements": 7, "first_wrong": {
+            "batch": 0, "position": 1, "head": 2, "column": 3, "got": float("nan"), "expected": 0.5}}
+        made = measured(row_of("r"), record_of(verification=wrong))
+        self.expect_untimed(made, "wrong result: 7 of 8192 elements, the first at b=0 s=1 h=2 d=3: got nan, expected 0.5")
+        self.assertIsNone(made[0]["error_norm"])
+        self.assertIsNone(made[0]["first_wrong"]["got"])
+        json.dumps(made, allow_nan=False)
+
+    def test_what_did_not_run_says_so(self):
+        made = entries.not_run(XLA, PROBLEM, "cold", 1, "ValueError: no.")
+        self.expect_untimed(made, "^not run: ValueError: no$")
+        self.assertEqual((made[0]["not_run"], made[0]["error_message"]), ("ValueError: no", "not run: ValueError: no"))
+        self.assertNotIn("correct", made[0])
+
+
+class Table(unittest.TestCase):
+    def entries(self):
+        made = []
+        for name, busy, launches in (("jax_ffi_copy", 4e-6, 1), ("jax_xla", 8e-6, 1), ("torch_compile", 16e-6, 2)):
+            row = row_of("r", (busy,) * 3)
+            for call in row["first_calls"]:
+                call["launches"] = launches
+            made += entries.measured(route_of(name), PROBLEM, "warm", 1, record_of(), row,
+                                     hlo.counters(TOTALS, "") if name == "jax_xla" else {})
+        native = copy.deepcopy(made[:1])
+        native[0].update(name="copy/2x8x4x128/f32/warm", variant="copy", timer="graph_events", real_time=1.0)
+        return native + made + entries.not_run(route_of("torch_triton"), PROBLEM, "warm", 1, "No module named 'torch'")
+
+    def test_a_route_is_held_against_the_ceiling_of_its_own_timer(self):
+        lines = table.render(self.entries()).splitlines()
+        self.assertEqual(lines[0], "2x8x4x128/f32: 0.07 MB must move")
+        by_route = {line.split()[0]: line for line in lines[1:] if line}
+        self.assertIn("100.0 %", by_route["copy"])
+        self.assertIn("100.0 %", by_route["jax_ffi_copy"])
+        self.assertIn("50.0 %", by_route["jax_xla"])
+        self.assertIn("25.0 %", by_route["torch_compile"])
+
+    def test_without_a_ceiling_of_the_timer_there_is_no_percentage(self):
+        entries_without = [entry for entry in self.entries() if not entry["name"].startswith("jax_ffi_copy")]
+        self.assertEqual(table.render(entries_without).count("%"), 1)  # the native copy's own
+
+    def test_the_others_and_the_splits_are_named(self):
+        text = table.render(self.entries())
+        self.assertIn("torch_triton (warm): not run: No module named 'torch'.", text)
+        self.assertIn("torch.compile makes 2 kernels a call where XLA makes 1: 2x8x4x128/f32.", text)
+
+    def test_promised_and_launched_differ(self):
+        made = measured(row_of("r"), totals={**TOTALS, "fusions": {"instructions": 1, "observed": 3}})
+        self.assertIn("1 -> 3", table.render(made))
+
+    def test_results_in_other_memory_are_not_called_warm(self):
+        record = record_of()
+        for state in record["states"].values():
+            state["buffers"] = 2
+        self.assertIn("jax_xla/2x8x4x128/f32/warm: its results went to 2 buffers", table.render(measured(row_of("r"), record)))
+        self.assertNotIn("buffers", table.render(measured(row_of("r"))))
+
+    def test_markdown(self):
+        text = table.render(self.entries(), markdown=True)
+        self.assertIn("\n| route | state | launches |", text)
+        self.assertIn("\n|---|---|--:|", text)
+        self.assertIn("\n- torch_triton (warm): not run", text)
+
+
+class Reasons(unittest.TestCase):
+    def test_how_a_process_ended(self):
+        self.assertEqual(execution.end_of(1, "a\nb\n\n"), "its process ended with exit code 1, after: b")
+        self.assertEqual(execution.end_of(139, ""), "its process was ended by SIGSEGV")
+        self.assertEqual(execution.end_of(-9, ""), "its process was ended by SIGKILL")
+
+    def test_a_profile_that_is_none_has_no_ranges_and_a_reason(self):
+        for profile in ({}, {"schema": 2, "ranges": []}, {"schema": 1}):
+            self.assertEqual(execution.ranges_of(profile)[0], {})
+            self.assertIn("wrote no profile", execution.ranges_of(profile)[1])
+        silent = {"schema": 1, "ranges": [], "processes": [{"failure": "CUPTI was taken"}]}
+        self.assertEqual(execution.ranges_of(silent)[1], "CUPTI was taken")
+
+    def test_words_of_an_assert_that_says_nothing(self):
+        from framework_routes.not_run import NotRun, words
+        try:
+            assert not ROUTES
+        except AssertionError as error:
+            self.assertEqual(words(error), "AssertionError in test_words_of_an_assert_that_says_nothing: assert not ROUTES")
+        self.assertEqual(words(ValueError("\n a\nb")), "ValueError: a")
+        self.assertEqual(words(NotRun("there is none")), "there is none")
+
+
+# Stands in for a Python with frameworks: writes what a child would, by the name of the route.
+PYTHON = r'''#!{python}
+import json, os, signal, sys
+arguments = dict(zip(sys.argv[4::2], sys.argv[5::2]))
+route = arguments["--route"]
+if route == "jax_ffi_copy":
+    print("a last word", flush=True)
+    os.kill(os.getpid(), signal.SIGSEGV)
+said = dict(route=route, versions=dict(python="3.0", jax="0.1"), problems=[])
+if route.startswith("torch"):
+    said["failure"] = "ModuleNotFoundError: No module named 'torch'"
+else:
+    for problem in arguments["--problems"].split(","):
+        if route == "jax_pallas_mosaic":
+            said["problems"].append(dict(problem=problem, states=dict(), failure="AssertionError in a: assert b"))
+            continue
+        name = route + "." + problem.replace("/", ".")
+        wrong = route == "jax_ffi_naive_three_kernel"
+        said["problems"].append(dict(problem=problem, form=dict(rows=4), hlo="/nowhere.hlo", verification=dict(
+            correct=not wrong, error_norm=6e-8, wrong_elements=int(wrong)), states=dict(
+            (state, dict(range=name + "." + state, calls=int(arguments["--calls"]), buffers=1))
+            for state in arguments["--states"].split(","))))
+json.dump(said, open(arguments["--out"], "w"))
+'''
+
+# Stands in for qkprof: `exec` runs the command and then makes up the records of what the child said that it called.
+PROGRAM = r'''#!{python}
+import json, subprocess, sys
+if sys.argv[1] == "hlo":
+    print(json.dumps(dict(totals=json.loads('{totals}'))))
+    sys.exit()
+assert sys.argv[1:3] == ["exec", "--out"] and sys.argv[4:6] == ["--quiet", "--"], sys.argv
+command = sys.argv[6:]
+code = subprocess.run(command).returncode
+ranges = []
+try:
+    said = json.load(open(command[command.index("--out") + 1]))
+except OSError:
+    said = dict(problems=[])
+for problem in said["problems"]:
+    for state in problem["states"].values():
+        call = dict(launches=1, transfers=0, submissions=1, busy_seconds=5e-6, span_seconds=5e-6, host_seconds=1e-5)
+        kernel = dict(name="k", count=state["calls"], in_other_forms=0, forms=[dict(grid=[1, 1, 1], block=[32, 1, 1],
+            registers=16, static_shared=0, dynamic_shared=0, count=state["calls"])])
+        ranges.append(dict(domain="qkprof", name=state["range"], inside=[], calls=state["calls"], open=0,
+                           work=dict(kernels=[kernel]), first_calls=[call] * state["calls"]))
+json.dump(dict(schema=1, ranges=ranges, processes=[]), open(sys.argv[3], "w"))
+sys.exit(128 - code if code < 0 else code)
+'''
+
+
+def write_program(path, text, **values):
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
+
+
+class Script(unittest.TestCase):
+    """The whole of it, onto a profile of the emulated device."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="qkprof-routes-test.")
+        self.addCleanup(subprocess.run, ["rm", "-rf", self.folder], check=True)
+        self.python, self.native, self.out = (os.path.join(self.folder, name) for name in ("python", "native.json", "out.json"))
+        write_program(self.python, PYTHON, python=sys.executable)
+        write_program(os.path.join(self.folder, "qkprof"), PROGRAM, python=sys.executable, totals=json.dumps(TOTALS))
+
+    def measure_native(self):
+        subprocess.run([QKPROF, "run", "--device", "emulated", "--variants", "copy", "--shapes", "2x8x4x128,1x4x4+2x64",
+                        "--dtypes", "f32,bf16", "--out", self.native], check=True, capture_output=True)
+
+    def run_script(self, *arguments, python=None):
+        return subprocess.run([sys.executable, "-B", "-m", "framework_routes", "--build-dir", self.folder, "--python",
+                               python or self.python, *arguments], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": SCRIPTS})
+
+    def onto(self, *arguments, python=None):
+        self.measure_native()
+        return self.run_script("--onto", self.native, "--out", self.out, *arguments, python=python)
+
+    def read(self):
+        with open(self.out, encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_every_route_is_an_entry_whatever_became_of_it(self):
+        done = self.onto("--samples", "3")
+        self.assertEqual(done.returncode, 5, done.stderr)  # one of them is wrong
+        self.assertNotIn("4+2", done.stdout)
+        profile = self.read()
+        self.assertEqual(profile["context"]["frameworks"], {"python": "3.0", "jax": "0.1"})
+        made = {}
+        for entry in profile["benchmarks"]:
+            made.setdefault(entry["name"], []).append(entry)
+        for route in ROUTES:
+            for dtype in ("f32", "bf16"):
+                for state in problems.STATES:
+                    self.assertIn(f"{route.name}/2x8x4x128/{dtype}/{state}", made)
+        self.assertFalse([name for name in made if "4+2" in name and not name.startswith("copy/")])
+        self.assertEqual([entry["real_time"] for entry in made["jax_xla/2x8x4x128/bf16/cold"]], [5.0, 5.0, 5.0])
+        self.assertEqual(made["jax_xla/2x8x4x128/bf16/cold"][0]["form"], "rows=4")
+        self.assertEqual(made["jax_ffi_copy/2x8x4x128/f32/warm"][0]["not_run"],
+                         "its process was ended by SIGSEGV, after: a last word")
+        self.assertEqual(made["jax_ffi_copy/2x8x4x128/f32/warm"][0]["family"], "ceiling")
+        self.assertEqual(made["jax_pallas_mosaic/2x8x4x128/f32/warm"][0]["not_run"], "AssertionError in a: assert b")
+        self.assertEqual(made["torch_eager/2x8x4x128/f32/warm"][0]["not_run"],
+                         "ModuleNotFoundError: No module named 'torch'")
+        self.assertIn("wrong result", made["jax_ffi_naive_three_kernel/2x8x4x128/f32/warm"][0]["error_message"])
+        for line in ("jax_pallas_mosaic (cold, warm): not run: AssertionError in a: assert b.", "WRONG"):
+            self.assertIn(line, done.stdout)
+
+    def test_the_profile_keeps_what_the_native_run_wrote(self):
+        self.assertEqual(self.onto("--routes", "jax_xla").returncode, 0)
+        with open(self.native, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        with open(self.out, encoding="utf-8") as file:
+            written = file.read().splitlines()
+        native = [line.rstrip(",") for line in lines[2:-2]]
+        self.assertEqual([line.rstrip(",") for line in written[2:2 + len(native)]], native)
+
+    def test_a_python_without_frameworks(self):
+        bare = os.path.join(self.folder, "bare")
+        write_program(bare, '#!/bin/sh\nexec {python} -S "$@"\n', python=sys.executable)
+        done = self.onto("--routes", "jax_xla,torch_*", python=bare)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("jax_xla (cold, warm): not run: ModuleNotFoundError: No module named", done.stdout)
+        self.assertTrue(all("not_run" in entry for entry in self.read()["benchmarks"] if entry["variant"] != "copy"))
+
+    def test_a_python_that_is_not_there(self):
+        done = self.onto("--routes", "jax_xla", python="/nowhere/python")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("its process ended with exit code 1, after: FileNotFoundError", done.stdout)
+
+    def expect_refused(self, sentence, *arguments):
+        done = self.run_script(*arguments)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(sentence, done.stderr)
+        self.assertFalse(os.path.exists(self.out))
+
+    def test_bad_input(self):
+        self.measure_native()
+        bad = os.path.join(self.folder, "bad.json")
+        with open(bad, "w", encoding="utf-8") as file:
+            file.write("{")
+        self.expect_refused("--out FILE says where")
+        self.expect_refused("No route is called 'jax_x'", "--onto", self.native, "--out", self.out, "--routes", "jax_x")
+        self.expect_refused("is no list of warm and cold", "--onto", self.native, "--out", self.out, "--states", "hot")
+        self.expect_refused("at least 1", "--onto", self.native, "--out", self.out, "--samples", "0")
+        self.expect_refused("is not JSON", "--onto", bad, "--out", self.out)
+        self.expect_refused("No such file", "--onto", bad + "x", "--out", self.out)
+        with open(bad, "w", encoding="utf-8") as file:
+            file.write("[]")
+        self.expect_refused("is no profile of qkprof", "--onto", bad, "--out", self.out)
+
+
+class Jax(unittest.TestCase):
+    """What real JAX does on this machine's CPU."""
+
+    def child(self, folder, *arguments):
+        out = os.path.join(folder, "said.json")
+        subprocess.run([JAX_PYTHON, "-B", "-m", "framework_routes.child", "--problems", "2x32x4x128/f32", "--hlo-dir", folder,
+                        "--out", out, "--ffi", "/nowhere/libqkprof_ffi.so", *arguments], check=True, capture_output=True,
+                       env={**os.environ, "PYTHONPATH": SCRIPTS, "JAX_PLATFORMS": "cpu"})
+        return execution.load(out)
+
+    def test_a_cpu_makes_several_fusions_of_what_a_gpu_makes_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            said = self.child(folder, "--route", "jax_xla", "--hlo-only")
+            with open(said["problems"][0]["hlo"], encoding="utf-8") as file:
+                optimised = file.read()
+            with open(said["problems"][0]["hlo_before"], encoding="utf-8") as file:
+                before = file.read()
+            entry = optimised[optimised.index("\nENTRY "):]
+            self.assertGreater(entry.count(" fusion("), 1)
+            self.assertNotIn(" fusion(", before)
+            totals, reason = hlo.totals_of(QKPROF, said["problems"][0]["hlo"])
+            self.assertEqual(reason, "")
+            self.assertEqual(totals["fusions"]["instructions"], entry.count(" fusion("))
+
+    def test_what_needs_a_gpu_is_refused_in_words(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn("finds no GPU here: its platform is cpu", self.child(
+                folder, "--route", "jax_xla", "--ranges", "/nowhere", "--states", "warm")["failure"])
+            self.assertIn("libqkprof_ffi.so is not built", self.child(folder, "--route", "jax_ffi_copy", "--hlo-only")["failure"])
+            refused = self.child(folder, "--route", "jax_pallas_tile", "--hlo-only")["problems"][0]["failure"]
+            self.assertRegex(refused, "^[A-Za-z]+: .")
+
+    def run_program(self, program):
+        done = subprocess.run([JAX_PYTHON, "-B", "-c", program], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": SCRIPTS, "JAX_PLATFORMS": "cpu"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_the_operation_and_its_verification(self):
+        said = self.run_program("""
+import json
+from framework_routes import jax_routes, operation, problems
+for dtype in problems.BYTES:
+    problem = problems.parse('2x37x3x96/' + dtype)
+    inputs = operation.Inputs(problem, 1)
+    framework = jax_routes.open_route('', '')
+    output = framework.compile(problem, {}).call(*framework.upload(inputs))
+    right = framework.download(problem, output).copy()
+    print(json.dumps(operation.verify(inputs, right, False)))
+    print(json.dumps(operation.verify(inputs, inputs.q, True)))
+    right[1, 2, 0, 5] = 0
+    print(json.dumps(operation.verify(inputs, right, False)))
+""")
+        self.assertEqual([verdict["correct"] for verdict in said], [True, True, False] * 3)
+        for wrong in said[2::3]:
+            place = {key: wrong["first_wrong"][key] for key in ("batch", "position", "head", "column")}
+            self.assertEqual((wrong["wrong_elements"], place),
+                             (1, {"batch": 1, "position": 2, "head": 0, "column": 5}))
+
+    def test_the_pallas_kernels_as_jax_interprets_them(self):
+        said = self.run_program("""
+import json
+import jax
+from framework_routes import jax_framework, operation, pallas_routes, problems
+framework = jax_framework.JaxFramework(None)
+def verdict(shape, dtype, make):
+    problem = problems.parse(shape + '/' + dtype)
+    inputs = operation.Inputs(problem, 1)
+    output = jax.jit(make(problem))(*framework.upload(inputs))
+    print(json.dumps([shape, operation.verify(inputs, framework.download(problem, output), False)['correct']]))
+for dtype in problems.BYTES:
+    for kind in ('vector', 'tile'):
+        for shape in ('2x8x8x64', '3x5x4x128'):
+            verdict(shape, dtype, lambda problem: pallas_routes.make(problem, pallas_routes.forms_of(problem, kind)[-1], True))
+    try:
+        from jax.experimental.pallas import mosaic_gpu
+        parameters = mosaic_gpu.InterpretGPUParams()
+    except (ImportError, AttributeError):
+        assert tuple(map(int, jax.__version__.split('.')[:2])) < (0, 11)
+        continue
+    from framework_routes import mosaic_route
+    for shape in ('2x128x2x128', '64x1x3x64'):
+        verdict(shape, dtype, lambda problem: mosaic_route.make(problem, {}, parameters))
+""")
+        self.assertGreaterEqual(len(said), 12)
+        self.assertEqual([shape for shape, correct in said if not correct], [])
+
+
+if __name__ == "__main__":
+    if "Jax" in sys.argv and not JAX_PYTHON:
+        print("NOT_RUN: QKPROF_JAX_PYTHON names no Python with JAX")
+        sys.exit()
+    unittest.main()
