@@ -75,7 +75,7 @@ Dump find_dump(const fs::path& folder, const std::string& glob) {
     if (matching != 1) {
         throw InputError(fmt::format("The folder {} holds {}{}: choose one with --module GLOB. There are {}.",
                                      folder.string(), matching == 0 ? "no module" : fmt::format("{} modules", matching),
-                                     glob.empty() ? "" : fmt::format(" that match '{}'", glob), joined(names)));
+                                     glob.empty() ? "" : fmt::format(" that matches '{}'", glob), joined(names)));
     }
     return *found;
 }
