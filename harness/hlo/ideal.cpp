@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 
 namespace qkprof::hlo {
@@ -88,6 +89,25 @@ class Values {
     std::vector<bool> result_;
 };
 
+// Whether the instruction's value is the computation's result, or a part of it.
+bool is_yielded(const Computation& in, const Instruction& instruction,
+                std::map<const Computation*, std::set<const Instruction*>>& known) {
+    const auto [found, added] = known.try_emplace(&in);
+    if (added) {
+        std::vector<const Instruction*> open = {&in.instructions[in.root]};
+        while (!open.empty()) {
+            const Instruction* value = open.back();
+            open.pop_back();
+            if (found->second.insert(value).second && is_free(*value)) {
+                for (const std::size_t operand : value->operands) {
+                    open.push_back(&in.instructions[operand]);
+                }
+            }
+        }
+    }
+    return found->second.contains(&instruction);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> ideal_bytes(const Promise& promise) {
@@ -97,12 +117,26 @@ std::optional<std::int64_t> ideal_bytes(const Promise& promise) {
 
 std::vector<Intermediate> intermediates(const Promise& promise) {
     const Values values(promise);
+    const Computation& entry = promise.module->entry_computation();
+    std::map<const Computation*, std::set<const Instruction*>> yielded;
+    std::vector<const Row*> runs;  // the rows that run what follows, by depth
     std::vector<Intermediate> all;
     for (const Row& row : promise.rows) {
+        runs.resize(std::min(runs.size(), row.depth));
         const bool leaf = row.verdict.kind != Class::control && row.verdict.kind != Class::nothing;
-        const bool result = row.in == &promise.module->entry_computation() && values.is_result(*row.instruction);
+        // What a branch or a call yields is what its caller yields; of a loop it goes from turn to turn.
+        bool result = row.in == &entry ? values.is_result(*row.instruction) : !runs.empty();
+        for (std::size_t i = 0; result && i < runs.size(); ++i) {
+            const bool loop = runs[i]->instruction->opcode == "while";
+            result = !loop && (runs[i]->in == &entry ? values.is_result(*runs[i]->instruction)
+                                                     : is_yielded(*runs[i]->in, *runs[i]->instruction, yielded));
+        }
+        result = result && (row.in == &entry || is_yielded(*row.in, *row.instruction, yielded));
         if (leaf && !result && row.traffic.written.value_or(0) > 0) {
             all.push_back({&row, *row.traffic.written});
+        }
+        if (row.verdict.kind == Class::control) {
+            runs.push_back(&row);
         }
     }
     std::stable_sort(all.begin(), all.end(),

@@ -141,7 +141,7 @@ class Parser {
                 scan_.fail(fmt::format("there are more than {} instructions: it is not read", most_instructions));
             }
             const std::size_t start = scan_.at();
-            const bool root = scan_.take("ROOT") && (scan_.peek() == ' ' || scan_.peek() == '\t');
+            const bool root = scan_.take("ROOT") && scan_.peek() != '=' && scan_.word().empty();
             if (!root) {
                 scan_.back_to(start);
             }

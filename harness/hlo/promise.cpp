@@ -21,26 +21,34 @@ struct Launched {
     Count bytes;
 };
 
-template <class Combine>
-Launched combined(const Launched& a, const Launched& b, const Combine& combine) {
+// One or the other is.
+Launched either(const Launched& a, const Launched& b) {
     Launched all;
+    const auto of = [](const Launched& from, Class kind) {
+        const auto found = from.classes.find(kind);
+        return found == from.classes.end() ? ClassTotal() : found->second;
+    };
     for (const Class kind : all_classes) {
-        const auto of = [&](const Launched& from) {
-            const auto found = from.classes.find(kind);
-            return found == from.classes.end() ? ClassTotal() : found->second;
-        };
-        all.classes[kind] = {.instructions = of(a).instructions + of(b).instructions,
-                             .kernels = combine(of(a).kernels, of(b).kernels),
-                             .transfers = combine(of(a).transfers, of(b).transfers)};
+        all.classes[kind] = {.instructions = of(a, kind).instructions + of(b, kind).instructions,
+                             .kernels = either(of(a, kind).kernels, of(b, kind).kernels),
+                             .transfers = either(of(a, kind).transfers, of(b, kind).transfers)};
     }
-    all.kernels = combine(a.kernels, b.kernels);
-    all.transfers = combine(a.transfers, b.transfers);
-    all.bytes = combine(a.bytes, b.bytes);
+    all.kernels = either(a.kernels, b.kernels);
+    all.transfers = either(a.transfers, b.transfers);
+    all.bytes = either(a.bytes, b.bytes);
     return all;
 }
 
-Launched both(const Launched& a, const Launched& b) {
-    return combined(a, b, [](const Count& x, const Count& y) { return x + y; });
+void add(const Launched& more, Launched& all) {
+    for (const auto& [kind, total] : more.classes) {
+        ClassTotal& sum = all.classes[kind];
+        sum = {.instructions = sum.instructions + total.instructions,
+               .kernels = sum.kernels + total.kernels,
+               .transfers = sum.transfers + total.transfers};
+    }
+    all.kernels = all.kernels + more.kernels;
+    all.transfers = all.transfers + more.transfers;
+    all.bytes = all.bytes + more.bytes;
 }
 
 // A call's role in the path.
@@ -68,9 +76,9 @@ class Walk {
             row.depth = depth;
             row.executions = executions;
             row.verdict = verdict_of(module_, computation, instruction);
-            all = both(all, launched(row));
+            add(launched(row), all);
             if (row.verdict.kind == Class::control) {
-                all = both(all, called(instruction, executions, path, depth + 1));
+                add(called(instruction, executions, path, depth + 1), all);
             }
         }
         return all;
@@ -114,7 +122,7 @@ class Walk {
         Launched all;
         for (const Called& one : instruction.called) {
             if (one.role == "to_apply" || one.role == "calls" || one.role == "called_computations") {
-                all = both(all, run(one, instruction, executions, path, depth, ""));
+                add(run(one, instruction, executions, path, depth, ""), all);
             }
         }
         return all;
@@ -132,7 +140,7 @@ class Walk {
         }
         if (const Called* body = instruction.find_called("body")) {
             const Count turned = known ? Count{n, n} : unknown_times;
-            all = both(all, run(*body, instruction, executions * turned, path, depth, "body"));
+            add(run(*body, instruction, executions * turned, path, depth, "body"), all);
         }
         return all;
     }
@@ -147,7 +155,7 @@ class Walk {
             for (std::size_t i = start; i < promise_.rows.size(); ++i) {
                 promise_.rows[i].executions.least = 0;
             }
-            all = first ? one : combined(all, one, [](const Count& x, const Count& y) { return either(x, y); });
+            all = first ? one : either(all, one);
             first = false;
         }
         return all;

@@ -25,7 +25,7 @@ Json json_of(const Fusion& fusion) {
             {"operations", operations}};
 }
 
-Json json_of(const Row& row) {
+Json json_of(const Row& row, const Observation* observation) {
     const Instruction& instruction = *row.instruction;
     Json json = {{"name", instruction.name},
                  {"within", row.path},
@@ -51,7 +51,58 @@ Json json_of(const Row& row) {
     if (row.verdict.fusion) {
         json["fusion"] = json_of(*row.verdict.fusion);
     }
+    if (observation != nullptr) {
+        json["observed"] = hlo::json_of(observation->kernels);
+        json["observed_names"] = observation->names;
+        json["observed_by"] = observation->names.empty() ? "" : observation->by_range ? "range" : "name";
+    }
     return json;
+}
+
+Json json_of(const Observed& observed) {
+    Json strays = Json::array();
+    for (const Stray& stray : observed.strays) {
+        strays.push_back({{"name", stray.name}, {"launches", stray.launches}});
+    }
+    return {{"executions", observed.executions},
+            {"executions_from", observed.how},
+            {"scoped", observed.scoped},
+            {"kernels", observed.kernels},
+            {"transfers", hlo::json_of(observed.transfers)},
+            {"joined_instructions", observed.joined},
+            {"unattributed", strays},
+            {"unattributed_of", observed.strays_of},
+            {"differences", observed.differences},
+            {"broken", observed.broken}};
+}
+
+Json json_of(const BeforeAndAfter& compared) {
+    return {{"operations", compared.before},
+            {"fusions", compared.fusions},
+            {"fused", compared.fused},
+            {"outside", compared.outside},
+            {"in_fusions_of_two_or_more", compared.joined},
+            {"fused_little", compared.fused_little}};
+}
+
+Json json_of(const Buffers& buffers) {
+    using Kind = Allocation::Kind;
+    constexpr std::size_t few = 16;
+    Json largest = Json::array();
+    for (const BufferValue& value : buffers.temporaries()) {
+        if (largest.size() < few) {
+            largest.push_back({{"instruction", value.instruction},
+                               {"index", value.index},
+                               {"shape", value.shape},
+                               {"bytes", value.bytes}});
+        }
+    }
+    return {{"total", buffers.total()},
+            {"parameters", buffers.total(Kind::parameter)},
+            {"results", buffers.total(Kind::output)},
+            {"temporaries", buffers.total(Kind::temporary)},
+            {"constants", buffers.total(Kind::constant)},
+            {"largest_temporaries", largest}};
 }
 
 const char* name_of(Platform platform) {
@@ -62,17 +113,22 @@ const char* name_of(Platform platform) {
 
 Json json_of(const Count& count) { return {{"least", count.least}, {"most", json_of(count.most)}}; }
 
-Json json_of(const Promise& promise) {
+Json json_of(const Promise& promise, const Beside& beside) {
     Json totals = Json::object();
     for (const auto& [kind, total] : promise.classes) {
         totals[key_of(kind)] = {{"instructions", total.instructions},
                                 {"least", total.kernels.least},
                                 {"most", json_of(total.kernels.most)},
                                 {"transfers", json_of(total.transfers)}};
+        if (beside.observed != nullptr) {
+            const auto found = beside.observed->classes.find(kind);
+            totals[key_of(kind)]["observed"] =
+                found == beside.observed->classes.end() ? Json(nullptr) : json_of(found->second);
+        }
     }
     Json rows = Json::array();
-    for (const Row& row : promise.rows) {
-        rows.push_back(json_of(row));
+    for (std::size_t i = 0; i < promise.rows.size(); ++i) {
+        rows.push_back(json_of(promise.rows[i], beside.observed != nullptr ? &beside.observed->rows[i] : nullptr));
     }
     Json intermediates = Json::array();
     for (const Intermediate& value : promise.intermediates) {
@@ -82,22 +138,35 @@ Json json_of(const Promise& promise) {
                                  {"executions", json_of(value.row->executions)}});
     }
     const Module& module = *promise.module;
-    return {{"schema_version", promise_schema},
-            {"module", module.name},
-            {"excerpt", module.is_excerpt},
-            {"platform", name_of(promise.platform)},
-            {"scheduled", module.attributes.contains("is_scheduled")},
-            {"partitions", module.partitions()},
-            {"replicas", module.replicas()},
-            {"kernels", json_of(promise.kernels)},
-            {"transfers", json_of(promise.transfers)},
-            {"totals", totals},
-            {"bytes",
-             {{"moved", json_of(promise.bytes)},
-              {"complete", promise.bytes_complete},
-              {"ideal", json_of(promise.ideal_bytes)},
-              {"intermediates", intermediates}}},
-            {"instructions", rows}};
+    Json json = {{"schema_version", promise_schema},
+                 {"module", module.name},
+                 {"excerpt", module.is_excerpt},
+                 {"platform", name_of(promise.platform)},
+                 {"scheduled", module.attributes.contains("is_scheduled")},
+                 {"partitions", module.partitions()},
+                 {"replicas", module.replicas()},
+                 {"kernels", json_of(promise.kernels)},
+                 {"transfers", json_of(promise.transfers)},
+                 {"totals", totals},
+                 {"bytes",
+                  {{"moved", json_of(promise.bytes)},
+                   {"complete", promise.bytes_complete},
+                   {"ideal", json_of(promise.ideal_bytes)},
+                   {"intermediates", intermediates}}},
+                 {"instructions", rows}};
+    if (beside.observed != nullptr) {
+        json["observed"] = json_of(*beside.observed);
+    }
+    if (beside.before != nullptr) {
+        json["before"] = json_of(*beside.before);
+    }
+    if (beside.buffers != nullptr) {
+        json["buffers"] = json_of(*beside.buffers);
+    }
+    if (beside.commands != nullptr) {
+        json["command_buffers"] = {{"submissions", beside.commands->buffers}, {"commands", beside.commands->commands}};
+    }
+    return json;
 }
 
 }  // namespace qkprof::hlo

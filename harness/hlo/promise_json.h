@@ -1,6 +1,10 @@
 // A promise as JSON, for programs.
 #pragma once
 
+#include "before.h"
+#include "buffers.h"
+#include "dump.h"
+#include "observed.h"
 #include "promise.h"
 
 #include <nlohmann/json.hpp>
@@ -13,7 +17,14 @@ inline constexpr int promise_schema = 1;
 
 // An unknown number is null.
 nlohmann::ordered_json json_of(const Count& count);
-nlohmann::ordered_json json_of(const Promise& promise);
+// What it is joined with; each may be null.
+struct Beside {
+    const Observed* observed = nullptr;
+    const BeforeAndAfter* before = nullptr;
+    const Buffers* buffers = nullptr;
+    const CommandBuffers* commands = nullptr;
+};
+nlohmann::ordered_json json_of(const Promise& promise, const Beside& beside);
 
 // Of a value that may be unknown.
 template <class T>

@@ -8,13 +8,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace qkprof::hlo {
 namespace {
 
 constexpr std::size_t width = 120;  // of lines on a terminal
-constexpr std::size_t longest_name = 60;
+constexpr std::size_t longest_name = 100;
 
 std::string one_line(const std::string& text) { return printable(text, longest_name); }
 
@@ -30,14 +31,33 @@ std::string bytes_text(const Row& row) {
 
 bool is_shown(const Row& row) { return row.verdict.kind != Class::nothing; }
 
-std::vector<Cell> cells_of(const Row& row) {
+std::string number_text(double value) {
+    return value == std::round(value) ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
+
+Cell observed_cell(const Row& row, const Observation& observation) {
+    if (!observation.kernels) {
+        const bool launches = row.verdict.kind != Class::control && !row.kernels().none();
+        return {launches ? "-" : "", Style::faint};
+    }
+    if (row.kernels().none() && *observation.kernels == 0) {
+        return {"0"};
+    }
+    return {number_text(*observation.kernels), row.kernels().holds(*observation.kernels) ? Style::good : Style::bad};
+}
+
+std::vector<Cell> cells_of(const Row& row, const Observation* observation) {
     const bool launches = row.verdict.kind != Class::control || !row.kernels().none();
-    return {{std::string(2 * row.depth, ' ') + one_line(row.instruction->name)},
-            {row.verdict.what, row.verdict.blocked ? Style::bad : Style::plain},
-            {launches ? text_of(row.kernels()) : ""},
-            {row.transfers().none() ? "" : text_of(row.transfers())},
-            {bytes_text(row)},
-            {detail_of(row), Style::faint}};
+    std::vector<Cell> cells = {{std::string(2 * row.depth, ' ') + one_line(row.instruction->name)},
+                               {one_line(row.verdict.what), row.verdict.blocked ? Style::bad : Style::plain},
+                               {launches ? text_of(row.kernels()) : ""}};
+    if (observation != nullptr) {
+        cells.push_back(observed_cell(row, *observation));
+    }
+    cells.push_back({row.transfers().none() ? "" : text_of(row.transfers())});
+    cells.push_back({bytes_text(row)});
+    cells.push_back({detail_of(row), Style::faint});
+    return cells;
 }
 
 std::string plural(std::size_t count, const std::string& one, const std::string& many) {
@@ -76,42 +96,50 @@ std::string total_text(const Promise& promise) {
                               {Class::unfused, "operation outside of fusions", "operations outside of fusions"},
                               {Class::collective, "collective", "collectives"},
                               {Class::transfer, "transfer", "transfers"}};
+    const bool of_cpu = promise.platform == Platform::cpu;
     std::vector<std::string> texts;
     for (const Part& part : parts) {
         const ClassTotal& total = promise.classes.at(part.kind);
         if (total.instructions > 0) {
             const bool transfer = part.kind == Class::transfer;
+            const Count& count = transfer ? total.transfers : total.kernels;
+            const bool one = count == once;
             texts.push_back(fmt::format("{}: {} {}", plural(total.instructions, part.one, part.many),
-                                        text_of(transfer ? total.transfers : total.kernels),
-                                        transfer ? "copies or fills" : "kernels"));
+                                        count == unknown_times ? "an unknown number of" : text_of(count),
+                                        transfer ? (one ? "copy or fill" : "copies or fills")
+                                        : of_cpu ? (one ? "call" : "calls")
+                                                 : (one ? "kernel" : "kernels")));
         }
     }
     return texts.empty() ? "Nothing is launched." : fmt::format("{}.", fmt::join(texts, "; "));
 }
 
 std::string promise_text(const Promise& promise) {
-    const char* unit = promise.platform == Platform::cpu ? "calls" : "kernels";
+    const bool of_cpu = promise.platform == Platform::cpu;
     const char* each = promise.module->partitions() * promise.module->replicas() > 1 ? " on each device" : "";
+    const auto units = [&](std::uint64_t count) {
+        return fmt::format("{} {}{}", count, of_cpu ? "call" : "kernel", count == 1 ? "" : "s");
+    };
     if (promise.kernels.exact()) {
-        return fmt::format("Promises exactly {} {}{} an execution.", promise.kernels.least, unit, each);
+        return fmt::format("Promises exactly {}{} an execution.", units(promise.kernels.least), each);
     }
-    return fmt::format(
-        "Promises at least {} {}{} an execution{}.", promise.kernels.least, unit, each,
-        promise.kernels.most ? fmt::format(", at most {}", *promise.kernels.most) : ", and at most an unknown number");
+    return fmt::format("Promises at least {}{} an execution, and at most {}.", units(promise.kernels.least), each,
+                       promise.kernels.most ? fmt::format("{}", *promise.kernels.most) : "an unknown number");
 }
 
 std::string bytes_text(const Promise& promise) {
     const auto text = [](std::uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); };
+    const auto range = [&](const std::string& least, const std::string& most) {
+        return least == most ? least : fmt::format("{} to {}", least, most);
+    };
     std::string moved = promise.bytes.exact() ? text(promise.bytes.least)
-                        : promise.bytes.most
-                            ? fmt::format("{} to {}", text(promise.bytes.least), text(*promise.bytes.most))
-                            : fmt::format("at least {}", text(promise.bytes.least));
+                        : promise.bytes.most  ? range(text(promise.bytes.least), text(*promise.bytes.most))
+                                              : fmt::format("at least {}", text(promise.bytes.least));
     if (!promise.bytes_complete) {
         moved += " and what has no known size";
     }
     const std::string ideal = promise.ideal_bytes ? size_text(*promise.ideal_bytes) : "an unknown number of bytes";
-    std::string line = fmt::format("By its shapes it moves {}; a single fusion of it all would move {}.", moved, ideal);
-    return line;
+    return fmt::format("By its shapes it moves {}; a single fusion of it all would move {}.", moved, ideal);
 }
 
 std::string intermediates_text(const Promise& promise) {
@@ -146,6 +174,32 @@ std::string blocked_text(const Promise& promise) {
         names.push_back(fmt::format("and {} more", more));
     }
     return names.empty() ? "" : fmt::format("Fusion was blocked at: {}.", fmt::join(names, ", "));
+}
+
+std::vector<std::string> sentences_of(const Observed& observed) {
+    if (observed.joined == 0) {
+        return {"Nothing that ran could be joined with an instruction."};
+    }
+    std::vector<std::string> all;
+    all.push_back(fmt::format("Ran: {} executions ({}), {} kernels each{}.", number_text(observed.executions),
+                              observed.how, number_text(observed.kernels),
+                              observed.scoped ? "" : ", of the whole profile: other modules' among them"));
+    constexpr std::size_t few = 8;
+    std::vector<std::string> strays;
+    for (const Stray& stray : observed.strays) {
+        if (strays.size() < few) {
+            strays.push_back(fmt::format("{} {}", one_line(stray.name), number_text(stray.launches)));
+        }
+    }
+    if (!strays.empty() && !observed.strays_of.empty()) {
+        all.push_back(fmt::format("Of one of {}, not told apart: {}{}.", observed.strays_of, fmt::join(strays, ", "),
+                                  observed.strays.size() > few ? ", and more" : ""));
+    }
+    all.insert(all.end(), observed.differences.begin(), observed.differences.end());
+    if (observed.differences.empty()) {
+        all.push_back("What could be joined ran as promised.");
+    }
+    return all;
 }
 
 std::vector<std::string> notes_of(const Promise& promise) {
@@ -228,24 +282,32 @@ std::string heading_of(const Promise& promise) {
     return text;
 }
 
-Table promise_table(const Promise& promise) {
+Table promise_table(const Promise& promise, const Observed* observed, const std::vector<std::string>& more) {
     Table table;
-    table.columns = {
-        {"instruction"},  {"what"},        {promise.platform == Platform::cpu ? "calls" : "launches", true},
-        {"copies", true}, {"moves", true}, {"detail"}};
+    table.columns = {{"instruction"}, {"what"}, {promise.platform == Platform::cpu ? "calls" : "launches", true}};
+    if (observed != nullptr) {
+        table.columns.push_back({"ran", true});
+    }
+    table.columns.insert(table.columns.end(), {{"copies", true}, {"moves", true}, {"detail"}});
     Section section;
     section.heading = heading_of(promise);
-    for (const Row& row : promise.rows) {
-        if (is_shown(row)) {
-            section.rows.push_back(cells_of(row));
+    for (std::size_t i = 0; i < promise.rows.size(); ++i) {
+        if (is_shown(promise.rows[i])) {
+            section.rows.push_back(cells_of(promise.rows[i], observed != nullptr ? &observed->rows[i] : nullptr));
         }
     }
     section.notes = notes_of(promise);
+    for (const std::string& sentence : observed != nullptr ? sentences_of(*observed) : std::vector<std::string>()) {
+        add_lines(section.notes, sentence);
+    }
+    for (const std::string& sentence : more) {
+        add_lines(section.notes, sentence);
+    }
     table.sections.push_back(std::move(section));
     return table;
 }
 
-Table promise_rows(const Promise& promise) {
+Table promise_rows(const Promise& promise, const Observed* observed) {
     Table table;
     table.columns = {{"instruction"},       {"within"},          {"opcode"},        {"class"},
                      {"least_executions"},  {"most_executions"}, {"least_kernels"}, {"most_kernels"},
@@ -273,6 +335,13 @@ Table promise_rows(const Promise& promise) {
                                      ? fmt::format("{}", row.verdict.fusion->operation_count())
                                      : ""},
                                 {detail_of(row)}});
+    }
+    if (observed != nullptr) {
+        table.columns.push_back({"observed_kernels"});
+        for (std::size_t i = 0; i < section.rows.size(); ++i) {
+            const auto& kernels = observed->rows[i].kernels;
+            section.rows[i].push_back({kernels ? fmt::format("{}", *kernels) : ""});
+        }
     }
     table.sections.push_back(std::move(section));
     return table;

@@ -1,6 +1,7 @@
 // A promise as a table: one for people, and the same as one row of plain values an instruction.
 #pragma once
 
+#include "observed.h"
 #include "promise.h"
 #include "table.h"
 
@@ -9,11 +10,11 @@
 
 namespace qkprof::hlo {
 
-// For people.
-Table promise_table(const Promise& promise);
+// For people. `observed` may be null; `more`: sentences on what else is known of the module.
+Table promise_table(const Promise& promise, const Observed* observed, const std::vector<std::string>& more);
 
 // For programs: a row an instruction, also those that launch nothing.
-Table promise_rows(const Promise& promise);
+Table promise_rows(const Promise& promise, const Observed* observed);
 
 // "fusion.8 (while.5 body)".
 std::string name_of(const Row& row);

@@ -16,6 +16,11 @@ constexpr std::size_t deepest_brackets = 64;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
+// Bytes of the blank that the text begins with; documents indent with ones that break no line. 0: it begins with none.
+std::size_t blank_length(std::string_view text) {
+    return text.empty() ? 0 : is_blank(text.front()) ? 1 : text.starts_with("\xc2\xa0") ? 2 : 0;
+}
+
 char closing(char opening) { return opening == '(' ? ')' : opening == '[' ? ']' : '}'; }
 
 }  // namespace
@@ -39,8 +44,8 @@ void Scanner::skip_blank() {
         if (c == '\n') {
             line_start = true;
             ++at_;
-        } else if (is_blank(c)) {
-            ++at_;
+        } else if (const std::size_t length = blank_length(text_.substr(at_)); length > 0) {
+            at_ += length;
         } else if (c == '+' && line_start && at_ + 1 < text_.size() && is_blank(text_[at_ + 1])) {
             ++at_;
         } else if (!skip_comment()) {
@@ -50,8 +55,9 @@ void Scanner::skip_blank() {
 }
 
 void Scanner::skip_in_line() {
-    while (is_blank(peek()) || skip_comment()) {
-        at_ += is_blank(peek()) ? 1 : 0;
+    for (std::size_t length = 1; length > 0 || skip_comment();) {
+        length = blank_length(text_.substr(std::min(at_, text_.size())));
+        at_ += length;
     }
 }
 
