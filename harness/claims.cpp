@@ -185,7 +185,8 @@ std::vector<Claim> choose_claims(std::vector<Claim> claims, const std::vector<st
     }
     if (!ids.empty()) {
         std::erase_if(claims, [&](const Claim& claim) {
-            return std::none_of(ids.begin(), ids.end(), [&](const std::string& id) { return matches_glob(id, claim.id); });
+            return std::none_of(ids.begin(), ids.end(),
+                                [&](const std::string& id) { return matches_glob(id, claim.id); });
         });
     }
     return claims;

@@ -86,7 +86,8 @@ Counter CopyFractions::of(const Measurement& measurement) const {
     }
     const auto ceiling = ceilings_.find(ceiling_key(measurement));
     if (ceiling == ceilings_.end()) {
-        return {.value = {}, .source = Source::counted, .reason = "no copy of the same problem and state was timed alike"};
+        return {
+            .value = {}, .source = Source::counted, .reason = "no copy of the same problem and state was timed alike"};
     }
     return {.value = ceiling->second / median(measurement.seconds), .source = Source::counted, .reason = {}};
 }

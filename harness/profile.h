@@ -49,8 +49,8 @@ std::optional<double> relative_spread(std::vector<double> samples);
 // The same for measurements that are held against the same ceiling: those of a problem and state, timed alike.
 std::string ceiling_key(const Measurement& measurement);
 
-// The time of the fastest ceiling on the same problem and state, timed alike, over the time of `measurement`; the reason in the
-// second member where that is unknown.
+// The time of the fastest ceiling on the same problem and state, timed alike, over the time of `measurement`; the
+// reason in the second member where that is unknown.
 class CopyFractions {
   public:
     explicit CopyFractions(const std::vector<Measurement>& measurements);

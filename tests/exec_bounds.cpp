@@ -46,6 +46,25 @@ TEST(ExecBounds, ManyNamesOfKernelsAndRangesAreOthers) {
     EXPECT_THAT(profile.remarks, Contains(HasSubstr("at least 6 distinct ranges")));
 }
 
+TEST(ExecBounds, OfTooManyRangesTheIdleAreCountedTogether) {
+    Collector collector;
+    MadeUpProcess process(collector);
+    const std::uint64_t busy = process.push("busy");
+    process.launch(busy, "kernel", 1000);
+    process.pop(busy);
+    for (int i = 0; i < 5000; ++i) {
+        process.pop(process.push("pass " + std::to_string(i)));
+    }
+    process.goodbye();
+    process.close();
+    const ExecProfile profile = profile_of(collector);
+    ASSERT_EQ(profile.ranges.size(), 2U);
+    EXPECT_EQ(profile.ranges[0].name, "busy");
+    EXPECT_EQ(profile.ranges[1].name, others_name);
+    EXPECT_EQ(profile.ranges[1].calls, 5000U);
+    EXPECT_EQ(profile.ranges[1].most_launches, 0U);
+}
+
 TEST(ExecBounds, RecordsThatComeAfterTheirRangeWasCounted) {
     Collector::Limits limits;
     limits.instances.live = 10;

@@ -193,8 +193,8 @@ TEST(ExecCollector, AProcessThatWasKilledIsSaidToLackRecords) {
     EXPECT_FALSE(profile.processes[0].all_sent);
     EXPECT_EQ(profile.processes[0].without_record, 2U);
     EXPECT_THAT(remarks_of(profile.processes[0]),
-                HasSubstr("ended, or was killed, before its last records were sent: 2 submission(s) have no record, "
-                          "and all records were last sent 2.5 s before."));
+                HasSubstr("ended, or was killed, before its last records were sent: what it submitted in its last "
+                          "moments may be missing, 2 submission(s) have no record, and all records were last sent 2.5 s before."));
     const RangeRow& row = range(profile, "step");
     EXPECT_EQ(row.without_record, 2U);
     EXPECT_EQ(row.open, 1U);

@@ -73,7 +73,8 @@ void leave_out_frameworks(std::vector<Claim>& claims, const std::vector<Profile>
     });
     const std::size_t left_out = measured ? 0 : std::erase_if(claims, is_about_frameworks);
     if (left_out != 0) {
-        say(fmt::format("{} claims are about frameworks, of which nothing was measured here, and are left out: "
+        say(
+            fmt::format("{} claims are about frameworks, of which nothing was measured here, and are left out: "
                         "scripts/routes measures them.",
                         left_out));
     }

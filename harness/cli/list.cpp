@@ -221,9 +221,9 @@ struct Listing {
     const char* name;
     std::vector<Table> (*make)(Format format);  // one, for programs
 };
-constexpr std::array listings = {Listing{"variants", list_variants}, Listing{"shapes", list_shapes},
-                                 Listing{"models", list_models},     Listing{"metrics", list_metrics},
-                                 Listing{"claims", list_claims},     Listing{"devices", list_devices},
+constexpr std::array listings = {Listing{"variants", list_variants},    Listing{"shapes", list_shapes},
+                                 Listing{"models", list_models},        Listing{"metrics", list_metrics},
+                                 Listing{"claims", list_claims},        Listing{"devices", list_devices},
                                  Listing{"frameworks", list_frameworks}};
 
 Exit list(const Options& options) {
@@ -251,7 +251,8 @@ Exit list(const Options& options) {
 }  // namespace
 
 void add_list(CLI::App& app, Action& chosen) {
-    CLI::App* command = app.add_subcommand("list", "list variants, shapes, models, metrics, claims, devices or frameworks");
+    CLI::App* command =
+        app.add_subcommand("list", "list variants, shapes, models, metrics, claims, devices or frameworks");
     command->allow_extras();
     const auto options = std::make_shared<Options>();
     command->add_option("what", options->what, "variants, shapes, models, metrics, claims, devices or frameworks")

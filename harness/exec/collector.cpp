@@ -316,10 +316,10 @@ void Collector::remark_on_end(Connection& connection, std::uint64_t time, End en
         connection.last_flush == 0 || time < connection.last_flush
             ? std::string("no flush of all records was seen")
             : fmt::format("all records were last sent {:.3g} s before", seconds_of(time - connection.last_flush));
-    connection.row.remarks.push_back(
-        fmt::format("{}: {} submission(s) have no record, and {}.",
-                    end == End::ended ? "It ended, or was killed, before its last records were sent" : "It still ran",
-                    connection.row.without_record, flush));
+    connection.row.remarks.push_back(fmt::format(
+        "{}: what it submitted in its last moments may be missing, {} submission(s) have no record, and {}.",
+        end == End::ended ? "It ended, or was killed, before its last records were sent" : "It still ran",
+        connection.row.without_record, flush));
 }
 
 void Collector::remark_on_losses(Connection& connection, std::uint64_t forgotten) {

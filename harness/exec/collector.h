@@ -23,8 +23,8 @@ namespace qkprof::exec {
 class Collector {
   public:
     struct Limits {
-        std::size_t kernels = 4096;  // distinct names
-        std::size_t ranges = 4096;   // distinct places
+        std::size_t kernels = 4096;      // distinct names
+        std::size_t ranges = 1U << 16U;  // distinct places: XLA has a range for each pass of each compilation
         std::size_t intervals = 100'000;
         std::size_t names = 100'000;  // of a process
         std::size_t processes = 4096;

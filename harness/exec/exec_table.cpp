@@ -169,8 +169,13 @@ Table range_table(const ExecProfile& profile, const TableChoice& choice) {
         {"range"},     {"calls", true}, {"launches a call", true}, {"submissions a call", true}, {"busy a call", true},
         {"busy", true}};
     Section section;
-    for (std::size_t i = 0; i < std::min(choice.top, profile.ranges.size()); ++i) {
-        const RangeRow& range = profile.ranges[i];
+    // Of too many, those in which something was submitted.
+    const bool crowded = profile.ranges.size() > choice.top;
+    for (const RangeRow& range : profile.ranges) {
+        const bool idle = range.work.submissions == 0 && range.work.launches == 0 && range.work.transfers == 0;
+        if (section.rows.size() == choice.top || (crowded && idle)) {
+            continue;
+        }
         section.rows.push_back({{std::string(2 * range.inside.size(), ' ') + shortened(text_of(range), choice.longest)},
                                 {count_text(range.calls)},
                                 {least_to_most(range.least_launches, range.most_launches)},
@@ -178,9 +183,9 @@ Table range_table(const ExecProfile& profile, const TableChoice& choice) {
                                 {range.first_calls.empty() ? unknown : time_text(median_busy(range))},
                                 {time_text(range.work.busy_seconds)}});
     }
-    if (profile.ranges.size() > choice.top) {
-        section.notes.push_back(fmt::format(
-            "{}: --top shows more.", counted(profile.ranges.size() - choice.top, "further range", "further ranges")));
+    if (const std::size_t left_out = profile.ranges.size() - section.rows.size(); left_out > 0) {
+        section.notes.push_back(
+            fmt::format("{}: --top shows more.", counted(left_out, "further range", "further ranges")));
     }
     table.sections.push_back(std::move(section));
     return table;

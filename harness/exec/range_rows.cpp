@@ -23,6 +23,10 @@ RangeRow finished(const RangeRows::Row& row, const KernelNames& names) {
     return range;
 }
 
+bool is_idle(const RangeRows::Row& row) {
+    return row.work.submissions == 0 && row.work.launches == 0 && row.work.transfers == 0;
+}
+
 }  // namespace
 
 std::uint32_t RangeRows::number_of(std::uint32_t parent, std::string_view domain, std::string_view name) {
@@ -84,10 +88,18 @@ std::vector<RangeRow> RangeRows::rows(const KernelNames& names) const {
     }
     std::vector<RangeRow> ranges;
     std::vector<std::vector<std::string>> paths(rows_.size());  // with the range itself
+    const bool crowded = rows_.size() > most_idle_listed;
+    Row rest = rows_[others];
     while (!next.empty()) {
         const std::uint32_t number = next.back();
         next.pop_back();
         next.insert(next.end(), children[number].begin(), children[number].end());
+        if (crowded && is_idle(rows_[number])) {  // then so are those in it
+            rest.calls += rows_[number].calls;
+            rest.open += rows_[number].open;
+            rest.least_launches = 0;
+            continue;
+        }
         RangeRow range = finished(rows_[number], names);
         if (rows_[number].parent != none) {
             range.inside = paths[rows_[number].parent];
@@ -96,8 +108,8 @@ std::vector<RangeRow> RangeRows::rows(const KernelNames& names) const {
         paths[number].push_back(text_of(range));
         ranges.push_back(std::move(range));
     }
-    if (rows_[others].calls > 0) {
-        ranges.push_back(finished(rows_[others], names));
+    if (rest.calls > 0) {
+        ranges.push_back(finished(rest, names));
     }
     return ranges;
 }

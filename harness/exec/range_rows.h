@@ -45,8 +45,10 @@ class RangeRows {
     // It is counted.
     void end_call(std::uint32_t number, std::optional<std::uint32_t> place, const RangeCall& call);
 
-    // A range behind the one that it is in, siblings in the order in which they first appeared.
+    // A range behind the one that it is in, siblings in the order in which they first appeared. Of more than
+    // most_idle_listed those in which nothing was submitted are counted with the others.
     std::vector<RangeRow> rows(const KernelNames& names) const;
+    static constexpr std::size_t most_idle_listed = 4096;
 
   private:
     std::size_t most_;

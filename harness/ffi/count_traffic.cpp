@@ -1,6 +1,6 @@
 // A library of one function for programs of other languages, such as Python by ctypes: the memory traffic of a call by
-// hardware counters, as the program counts that of its variants (harness/cuda/traffic.h). Not under `qkprof exec`, which
-// holds CUPTI.
+// hardware counters, as the program counts that of its variants (harness/cuda/traffic.h). Not under `qkprof exec`,
+// which holds CUPTI.
 #include "traffic.h"
 
 #include <nlohmann/json.hpp>
@@ -21,10 +21,9 @@ std::string counters_of(void (*prepare)(), void (*call)()) {
     };
     job.bulk_copies = false;
     const std::array jobs = {job};
-    for (const auto& [name, counter] :
-         qkprof::cuda::count_traffic(qkprof::cuda::current_context(), jobs, {}).front()) {
-        counters[name] = counter.value ? nlohmann::json{{"value", *counter.value}}
-                                       : nlohmann::json{{"reason", counter.reason}};
+    for (const auto& [name, counter] : qkprof::cuda::count_traffic(qkprof::cuda::current_context(), jobs, {}).front()) {
+        counters[name] =
+            counter.value ? nlohmann::json{{"value", *counter.value}} : nlohmann::json{{"reason", counter.reason}};
     }
     return counters.dump();
 }

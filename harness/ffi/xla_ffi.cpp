@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -112,9 +113,12 @@ ffi::Error run(cudaStream_t stream, ffi::ScratchAllocator allocator, std::string
     const std::int64_t scratch_bytes = variant->scratch_bytes ? variant->scratch_bytes(request) : 0;
     void* scratch = nullptr;
     if (scratch_bytes > 0) {
+        // XLA grants no alignment above 16 bytes to a handler, and variants count on 256.
+        constexpr std::size_t granted = 16;
         constexpr std::size_t alignment = 256;
-        scratch = allocator.Allocate(static_cast<std::size_t>(scratch_bytes), alignment).value_or(nullptr);
-        if (scratch == nullptr) {
+        std::size_t room = static_cast<std::size_t>(scratch_bytes) + alignment;
+        scratch = allocator.Allocate(room, granted).value_or(nullptr);
+        if (scratch == nullptr || std::align(alignment, room - alignment, scratch, room) == nullptr) {
             return ffi::Error(ffi::ErrorCode::kResourceExhausted, "XLA gave no " + std::to_string(scratch_bytes) +
                                                                       " bytes of scratch memory to " +
                                                                       std::string(name) + ".");
