@@ -57,9 +57,10 @@ def why_no_exec(code, log):
 def call(command, log, seconds):
     """The exit code, and all that the command wrote; None for one that took too long, which is ended with all that it
     started."""
+    path = [os.path.join(script.TOP, "scripts"), *filter(None, [os.environ.get("PYTHONPATH")])]
     with open(log, "w", encoding="utf-8") as file:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
-                                   env={**os.environ, "PYTHONPATH": os.path.join(script.TOP, "scripts")},
+                                   env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
                                    start_new_session=True)
         try:
             code = process.wait(seconds)
