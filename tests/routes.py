@@ -26,7 +26,8 @@ FORM = {"device": 0, "stream": 7, "graph": False, "grid": [64, 1, 1], "block": [
         "static_shared": 1024, "dynamic_shared": 2048, "count": 3}
 TOTALS = {"fusions": {"instructions": 1, "least": 1, "most": 1, "observed": 1},
           "custom_calls": {"instructions": 0, "least": 0, "most": 0, "observed": 0},
-          "unfused": {"instructions": 2, "least": 2, "most": 2, "observed": None}}
+          "unfused": {"instructions": 2, "least": 2, "most": 2, "observed": None},
+          "transfers": {"instructions": 0, "least": 0, "most": 0, "observed": None}}
 RIGHT = {"correct": True, "error_norm": 6e-8, "wrong_elements": 0}
 
 
@@ -97,6 +98,12 @@ class Entries(unittest.TestCase):
         first = measured(row_of("r"), totals=TOTALS)[0]
         self.assertEqual((first["hlo_fusions"], first["hlo_fusion_launches"], first["hlo_custom_calls"]), (1, 1, 0))
         self.assertEqual(first["hlo_unfused"], 2)
+        copied = {**TOTALS, "unfused": {"instructions": 0, "observed": None}, "transfers": {"instructions": 1, "observed": 1}}
+        first = measured(row_of("r"), totals=copied)[0]
+        self.assertEqual((first["hlo_unfused"], first["hlo_unfused_launches"]), (1, 1))
+
+    def test_what_hlo_promised_and_nobody_saw(self):
+        first = measured(row_of("r"), totals=TOTALS)[0]
         self.assertIsNone(first["hlo_unfused_launches"])
         self.assertIn("could not tell", first["hlo_unfused_launches_reason"])
         self.assertIn("could not be run", measured(row_of("r"))[0]["hlo_fusions_reason"])
@@ -258,7 +265,15 @@ if route == "jax_ffi_copy":
     print("a last word", flush=True)
     os.kill(os.getpid(), signal.SIGSEGV)
 said = dict(route=route, versions=dict(python="3.0", jax="0.1"), problems=[])
-if route.startswith("torch"):
+if "--traffic" in arguments:
+    forms = json.loads(arguments["--forms"])
+    assert all(form == dict(rows=4) for form in forms.values()) and "exec" not in arguments
+    if route == "jax_pallas_tile":
+        said["failure"] = "RuntimeError: CUPTI failed"
+    for problem in forms if "failure" not in said else []:
+        said["problems"].append(dict(problem=problem, states=dict(), traffic=dict(warm=dict(
+            dram_read_bytes=[4096, ""], dram_write_bytes=[None, "the GPU gave none"])), traffic_failures=dict(cold="it is broken")))
+elif route.startswith("torch"):
     said["failure"] = "ModuleNotFoundError: No module named 'torch'"
 else:
     for problem in arguments["--problems"].split(","):
@@ -344,6 +359,11 @@ class Script(unittest.TestCase):
                 for state in problems.STATES:
                     self.assertIn(f"{route.name}/2x8x4x128/{dtype}/{state}", made)
         self.assertEqual({name.split("/")[1] for name in made if not name.startswith("copy/")}, {"2x8x4x128"})
+        warm, cold = (made[f"jax_xla/2x8x4x128/bf16/{state}"][0] for state in ("warm", "cold"))
+        self.assertEqual((warm["dram_read_bytes"], warm["dram_read_bytes_source"]), (4096, "counted"))
+        self.assertEqual((warm["dram_write_bytes"], warm["dram_write_bytes_reason"]), (None, "the GPU gave none"))
+        self.assertEqual((cold["l2_read_sectors"], cold["l2_read_sectors_reason"]), (None, "it is broken"))
+        self.assertEqual(made["jax_pallas_tile/2x8x4x128/bf16/warm"][0]["dram_read_bytes_reason"], "RuntimeError: CUPTI failed")
         self.assertEqual(made["jax_xla/2x8x4x128/bf16/cold"][0]["hlo_fusion_launches"], 1)
         self.assertEqual([entry["real_time"] for entry in made["jax_xla/2x8x4x128/bf16/cold"]], [5.0, 5.0, 5.0])
         self.assertEqual(made["jax_xla/2x8x4x128/bf16/cold"][0]["form"], "rows=4")

@@ -1,7 +1,8 @@
-"""Runs the problems of one route in a process of its own, under `qkprof exec`: python -m framework_routes.child.
+"""Runs the problems of one route in a process of its own: python -m framework_routes.child. Under `qkprof exec` it makes
+the calls that are counted and timed: that is not here, but in the records of the GPU, by the ranges that each call runs
+in. With --traffic, and not under exec, it counts the memory traffic of the calls, in the forms that the other chose.
 
-What it found goes to --out, anew after each problem, so that what ended the process loses no more than one problem. The
-times and counts are not here: they are in the records of the GPU, by the ranges that each call runs in."""
+What it found goes to --out, anew after each problem, so that what ended the process loses no more than one problem."""
 
 import argparse
 import importlib
@@ -16,6 +17,7 @@ from .clocks import Clocks
 from .not_run import NotRun, words
 from .ranges import Ranges
 from .routes import route_of
+from .traffic import Traffic
 
 WARM_UP_CALLS = 3
 TRIED_CALLS = 5
@@ -85,6 +87,27 @@ def measure(framework, instruments, name, cold_bytes, calls, compiled, arguments
     return {"range": name, "calls": calls, "buffers": len(addresses), **clocks.take()}
 
 
+def count_traffic(framework, counter, own, problem, form, record):
+    """Of one call in each state. The last result is given back before each, as in measure()."""
+    from . import operation
+    arguments = framework.upload(operation.Inputs(problem, own.seed))
+    compiled = framework.compile(problem, form)
+    for state in own.states.split(","):
+        def warm():
+            framework.wait(compiled.call(*arguments))
+
+        def cold():
+            warm()
+            framework.evict(own.evicted_bytes)
+
+        for _ in range(WARM_UP_CALLS):
+            warm()
+        try:
+            record["traffic"][state] = counter.count(cold if state == "cold" else warm, warm)
+        except Exception as error:  # whatever a framework, or the library, raises
+            record["traffic_failures"][state] = words(error)
+
+
 def run_problem(route, framework, instruments, problem, own, record):
     from . import operation  # numpy: a Python without it must come to say so
     if own.hlo_only:
@@ -111,14 +134,18 @@ def run(route, own, result):
     instruments = None
     if not own.hlo_only:
         framework.require_gpu()
+        library = own.traffic or own.ranges
         try:
-            instruments = Ranges(own.ranges), Clocks(own.gpu)
+            instruments = Traffic(own.traffic) if own.traffic else (Ranges(own.ranges), Clocks(own.gpu))
         except OSError as error:
-            raise NotRun(f"{os.path.basename(own.ranges)}, which marks the calls, cannot be loaded: {error}") from error
+            raise NotRun(f"{os.path.basename(library)}, an instrument, cannot be loaded: {error}") from error
     for text in own.problems.split(","):
-        record = {"problem": text, "states": {}}
+        record = {"problem": text, "states": {}, "traffic": {}, "traffic_failures": {}}
         try:
-            run_problem(route, framework, instruments, problems.parse(text), own, record)
+            if own.traffic:
+                count_traffic(framework, instruments, own, problems.parse(text), own.forms[text], record)
+            else:
+                run_problem(route, framework, instruments, problems.parse(text), own, record)
         except Exception as error:  # whatever a framework raises: the next problem goes on
             record["failure"] = words(error)
         result["problems"].append(record)
@@ -129,7 +156,8 @@ def main():
     parser = argparse.ArgumentParser(allow_abbrev=False)
     for option in ("--route", "--problems", "--out"):
         parser.add_argument(option, required=True)
-    for option in ("--states", "--ffi", "--ranges", "--gpu", "--hlo-dir"):
+    parser.add_argument("--forms", type=json.loads, help="of each problem, for --traffic")
+    for option in ("--states", "--ffi", "--ranges", "--traffic", "--gpu", "--hlo-dir"):
         parser.add_argument(option)
     for option in ("--calls", "--seed", "--evicted-bytes"):
         parser.add_argument(option, type=int)

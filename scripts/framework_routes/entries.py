@@ -108,6 +108,19 @@ def fault_of(row, calls):
     return ""
 
 
+# What the program counts of its variants (harness/cuda/traffic.cpp).
+TRAFFIC = ("dram_read_bytes", "dram_write_bytes", "l2_read_sectors", "l2_write_sectors", "global_load_sectors",
+           "global_store_sectors", "shared_wavefronts", "bank_conflicts", "achieved_occupancy", "instructions")
+
+
+def traffic_of(record, state):
+    counted = record.get("traffic", {}).get(state)
+    if counted is None:
+        reason = record.get("traffic_failures", {}).get(state) or "its traffic was not counted"
+        return {name: (None, reason.rstrip(".")) for name in TRAFFIC}
+    return {name: tuple(counter) for name, counter in counted.items()}
+
+
 def measured(route, problem, state, seed, record, row, hlo_counters):
     """`record` is the child's of the problem, `row` the range's of exec or None."""
     calls = record["states"][state]["calls"]
@@ -126,7 +139,8 @@ def measured(route, problem, state, seed, record, row, hlo_counters):
     for name in ("sm_clock_mhz", "memory_clock_mhz"):
         clocks = record["states"][state]
         counters[name] = (clocks.get(name), clocks.get("clock_failure", "the GPU's clocks were not read"))
-    whole.update(counter_fields({**counters, **hlo_counters}), kernels=kernels, contradictions=[])
+    whole.update(counter_fields({**counters, **traffic_of(record, state), **hlo_counters}), kernels=kernels,
+                 contradictions=[])
     if record.get("form"):
         whole["form"] = " ".join(f"{name}={value}" for name, value in record["form"].items())
     whole["result_buffers"] = record["states"][state]["buffers"]

@@ -1,4 +1,4 @@
-"""Runs the child of a route under `qkprof exec`, and reads what both left behind."""
+"""Runs the child of a route, under `qkprof exec` and once more for the memory traffic, and reads what they left behind."""
 
 import json
 import os
@@ -106,7 +106,28 @@ def run_route(own, route, texts, device, folder):
     if code:
         reason = end_of(code, log) if "exec_schema" in profile else why_no_exec(code, log)
     ranges, absent = ranges_of(profile)
-    return Execution(load(said), ranges, reason or absent), exec_profile
+    executed = Execution(load(said), ranges, reason or absent)
+    add_traffic(own, route, executed, device, folder)
+    return executed, exec_profile
+
+
+def add_traffic(own, route, executed, device, folder):
+    """To the records of what ran: the passes of the counters are none of the times, nor under exec."""
+    forms = {text: record.get("form", {}) for text, record in executed.records.items() if record.get("states")}
+    if not forms:
+        return
+    said = os.path.join(folder, f"{route.name}.traffic.json")
+    command = [*child_command(own, route, list(forms), said), "--states", own.states, "--seed", str(own.seed),
+               "--evicted-bytes", str(2 * device["l2_bytes"]), "--forms", json.dumps(forms), "--traffic",
+               os.path.join(own.build_dir, "libqkprof_traffic.so")]
+    code, log = call(command, os.path.join(folder, f"{route.name}.traffic.log"), own.timeout)
+    reason = f"counting it took longer than {own.timeout} s" if code is None else end_of(code, log) if code else ""
+    counted = Execution(load(said), {}, reason)
+    for text in forms:
+        found = counted.records.get(text, {})
+        executed.records[text]["traffic"] = found.get("traffic", {})
+        executed.records[text]["traffic_failures"] = {
+            **dict.fromkeys(own.states.split(","), counted.not_run(text) or reason), **found.get("traffic_failures", {})}
 
 
 def compile_route(own, route, texts, folder):

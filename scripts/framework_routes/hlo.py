@@ -4,8 +4,16 @@ beside an exec profile, how many kernels each of these was in a call."""
 import json
 import subprocess
 
-# The classes of qkprof's totals, and what they are called in an entry.
+# What an entry tells of the classes of qkprof's totals; copies outside the fusions are unfused like other kernels there.
 CLASSES = {"fusions": "hlo_fusions", "custom_calls": "hlo_custom_calls", "unfused": "hlo_unfused"}
+PARTS = {"unfused": ("unfused", "transfers")}
+
+
+def total(totals, name, key):
+    """None where a part that has instructions is unknown."""
+    parts = [totals[part] for part in PARTS.get(name, (name,))]
+    numbers = [part.get(key) for part in parts if part["instructions"] > 0 or part.get(key)]
+    return None if None in numbers else sum(numbers)
 
 
 def launches_name(name):
@@ -18,7 +26,7 @@ def totals_of(qkprof, path, *more):
         done = subprocess.run([qkprof, "hlo", path, "--format", "json", *more], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, check=False)
         totals = json.loads(done.stdout)["totals"]
-        return {name: totals[name] for name in CLASSES}, ""
+        return {name: {key: total(totals, name, key) for key in ("instructions", "observed")} for name in CLASSES}, ""
     except OSError as error:
         return None, f"qkprof hlo could not be run: {error.strerror}"
     except (ValueError, KeyError, TypeError) as error:

@@ -12,6 +12,11 @@ from .operation import STORED
 DTYPES = {"f32": jnp.dtype("float32"), "bf16": jnp.dtype("bfloat16"), "f16": jnp.dtype("float16")}
 
 
+def result_of(output):
+    """What the operation computes, of a function that returns something beside it."""
+    return output[0] if isinstance(output, (tuple, list)) else output
+
+
 class Compiled:
     def __init__(self, function, specifications):
         lowered = jax.jit(function).lower(*specifications)
@@ -54,15 +59,15 @@ class JaxFramework:
 
     @staticmethod
     def wait(output):
-        output.block_until_ready()
+        jax.block_until_ready(output)
 
     @staticmethod
     def address(output):
-        return output.unsafe_buffer_pointer()
+        return result_of(output).unsafe_buffer_pointer()
 
     @staticmethod
     def download(problem, output):
-        return numpy.asarray(output).view(STORED[problem.dtype])
+        return numpy.asarray(result_of(output)).view(STORED[problem.dtype])
 
     def evict(self, size):
         """Reads `size` bytes of other data, and waits."""

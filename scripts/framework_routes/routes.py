@@ -25,6 +25,7 @@ def ffi(variant, family="framework"):
 ROUTES = [
     ffi("copy", "ceiling"),
     Route("jax_xla", "jax", "jax_routes", "", "plain JAX, compiled by XLA"),
+    Route("jax_xla_kept_query", "jax", "jax_routes", "kept_query", "the same, returning its query too"),
     Route("jax_pallas_vector", "jax", "pallas_routes", "vector", "Pallas by Triton, a head vector a program"),
     Route("jax_pallas_tile", "jax", "pallas_routes", "tile", "Pallas by Triton, several head vectors a program"),
     Route("jax_pallas_mosaic", "jax", "mosaic_route", "", "Pallas by Mosaic GPU, a head of 64 tokens a program"),

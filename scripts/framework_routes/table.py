@@ -7,7 +7,7 @@ from .routes import route_of
 
 UNKNOWN = "-"
 TITLES = ["route", "state", ">launches", ">fusions", ">custom calls", ">unfused", ">time us", ">of ceiling", ">GB/s",
-          ">error", "timer"]
+          ">DRAM", ">L2", ">error", "timer"]
 
 
 def measurements(entries):
@@ -65,6 +65,15 @@ def hlo_cells(entry):
     return cells
 
 
+def traffic_cells(entry):
+    """Bytes over those that must move, through the DRAM and the L2."""
+    cells = []
+    for names, unit in ((("dram_read_bytes", "dram_write_bytes"), 1), (("l2_read_sectors", "l2_write_sectors"), 32)):
+        counts = [entry.get(name) for name in names]
+        cells.append(UNKNOWN if None in counts else f"{sum(counts) * unit / entry['compulsory_bytes']:.2f}x")
+    return cells
+
+
 def label_of(entry):
     return " ".join([entry["variant"], *(f"{name}={entry['parameters'][name]}" for name in entry["non_standard"])])
 
@@ -74,7 +83,7 @@ def row_of(entry, times, ceilings):
     time = median(times)
     return [label_of(entry), entry["state"], whole(entry.get("launches")), *hlo_cells(entry), number(time, 2),
             UNKNOWN if fraction is None else f"{100 * fraction:.1f} %",
-            number(entry["compulsory_bytes"] / time / 1e3 if time else None, 0),
+            number(entry["compulsory_bytes"] / time / 1e3 if time else None, 0), *traffic_cells(entry),
             ("" if entry["correct"] else "WRONG ")
             + (UNKNOWN if entry["error_norm"] is None else f"{entry['error_norm']:.1e}"),
             entry.get("timer", UNKNOWN)]
