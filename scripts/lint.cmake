@@ -52,7 +52,16 @@ foreach(target ${test_targets})  # only what is compiled is known to clang-tidy
 endforeach()
 set(CUDA_HOST_SOURCES ${CUDA_DEVICE_SOURCES})
 list(FILTER CUDA_HOST_SOURCES INCLUDE REGEX "\\.cpp$")
-foreach(source ${HARNESS_SOURCES} ${CUDA_HOST_SOURCES} ${CLI_SOURCES} ${TEST_SOURCES})
+set(LIBRARY_SOURCES ${INJECT_SOURCES})  # of those that other programs load
+foreach(target qkprof_ranges qkprof_traffic qkprof_ffi)
+  if(TARGET ${target})
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "^harness/ffi/")
+    list(TRANSFORM sources PREPEND ${CMAKE_SOURCE_DIR}/)
+    list(APPEND LIBRARY_SOURCES ${sources})
+  endif()
+endforeach()
+foreach(source ${HARNESS_SOURCES} ${CUDA_HOST_SOURCES} ${CLI_SOURCES} ${LIBRARY_SOURCES} ${TEST_SOURCES})
   file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${source})
   string(REPLACE "/" "_" name ${name})
   add_lint(lint_clang ${name}
