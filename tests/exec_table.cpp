@@ -70,6 +70,8 @@ TEST(ExecTable, TheRestIsOneLine) {
     }
     EXPECT_THAT(text_of_all(profile, {.top = 2}), ContainsRegex("30 further kernels +360 +900 us +96.8 %"));
     EXPECT_THAT(text_of_all(profile, {.top = 1}), HasSubstr("1 further range: --top shows more."));
+    profile.processes.push_back(profile.processes[0]);
+    EXPECT_THAT(text_of_all(profile, {.top = 1}), HasSubstr("1 further process: --top shows more."));
 }
 
 TEST(ExecTable, NamesAreShortInTheirMiddleOnATableAlone) {

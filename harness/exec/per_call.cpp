@@ -51,7 +51,7 @@ std::string count_line(const RangeRow& range, const char* one, const char* many,
         }
     }
     if (calls.size() > parts.size()) {
-        parts.push_back("and so on");
+        parts.emplace_back("and so on");
     }
     return fmt::format("{} to {} per call, in {}: {}", count_text(least), counted(most, one, many), of,
                        fmt::join(parts, ", "));
