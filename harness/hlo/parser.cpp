@@ -299,7 +299,7 @@ class Parser {
 Module parse_module(std::string_view text, const std::string& source) { return Parser(text, source).parse(); }
 
 Module read_module(const std::filesystem::path& path) {
-    return parse_module(read_input_file(path, "HLO text", largest_text), path.string());
+    return parse_module(read_input_file(path, "HLO file", largest_text), path.string());
 }
 
 }  // namespace qkprof::hlo

@@ -1,0 +1,67 @@
+// What qkprof hlo prints, against golden files (tests/golden/hlo*). QKPROF_UPDATE_GOLDEN=1 build/tests/hlo_table writes
+// them anew.
+#include "hlo/promise_table.h"
+
+#include "golden.h"
+#include "hlo/promise_json.h"
+#include "hlo_data.h"
+
+#include <gmock/gmock.h>
+
+namespace qkprof::hlo {
+namespace {
+
+using testing::HasSubstr;
+
+std::string table_of(const std::string& name) {
+    const Promised p(data_text(name));
+    return to_text(promise_table(p.promise, nullptr, {}), false);
+}
+
+TEST(HloTable, OfTheOperation) { expect_golden("hlo_operation.txt", table_of("h200/qk_seed.hlo")); }
+
+TEST(HloTable, OfALoopWithALibraryCall) { expect_golden("hlo_loop.txt", table_of("h200/loop.hlo")); }
+
+TEST(HloTable, OfAPartitionOfTwo) { expect_golden("hlo_partition.txt", table_of("h200/shard_permute.hlo")); }
+
+TEST(HloTable, OfACpu) { expect_golden("hlo_cpu.txt", table_of("cpu/qk_prefill.hlo")); }
+
+TEST(HloTable, OfAnExcerptAsMarkdownAndRows) {
+    const Promised p(data_text("documents/qk_norm_rope_pallas.hlo"));
+    expect_golden("hlo.md", to_markdown(promise_table(p.promise, nullptr, {})));
+    expect_golden("hlo.csv", to_csv(promise_rows(p.promise, nullptr)));
+    expect_golden("hlo.json", json_of(p.promise, {}).dump(2) + "\n");
+}
+
+TEST(HloTable, BesideWhatRan) {
+    const Promised p(data_text("h200/transp.hlo"));
+    exec::ExecProfile profile;
+    exec::RangeRow& range = profile.ranges.emplace_back();
+    range.name = "call";
+    range.calls = 10;
+    const auto ran = [&](const char* name, std::uint64_t count) {
+        range.work.kernels.emplace_back();
+        range.work.kernels.back().name = name;
+        range.work.kernels.back().count = count;
+    };
+    ran("loop_slice_fusion", 10);
+    ran("loop_slice_fusion_1", 10);
+    ran("input_concatenate_fusion", 25);
+    ran("stray", 10);
+    const Observed observed = observe(p.promise, profile, {&range});
+    expect_golden("hlo_observed.txt", to_text(promise_table(p.promise, &observed, {"And more."}), false));
+    const nlohmann::json json = nlohmann::json::parse(json_of(p.promise, {.observed = &observed}).dump());
+    EXPECT_EQ(json["totals"]["fusions"]["observed"], 4.5);
+    EXPECT_EQ(json["totals"]["custom_calls"]["observed"], 0);
+    EXPECT_EQ(json["instructions"][1]["observed"], 1);
+    EXPECT_EQ(json["observed"]["broken"], true);
+    EXPECT_EQ(json["observed"]["differences"].size(), 3U);
+}
+
+TEST(HloTable, ATextThatIsNotOptimisedIsSaidToBe) {
+    EXPECT_THAT(table_of("h200/qk_seed.before.hlo"), HasSubstr("it is no optimised HLO"));
+    EXPECT_THAT(table_of("h200/qk_seed.hlo"), testing::Not(HasSubstr("it is no optimised HLO")));
+}
+
+}  // namespace
+}  // namespace qkprof::hlo
