@@ -63,6 +63,7 @@ TEST(ExecBounds, OfTooManyRangesTheIdleAreCountedTogether) {
     EXPECT_EQ(profile.ranges[1].name, others_name);
     EXPECT_EQ(profile.ranges[1].calls, 5000U);
     EXPECT_EQ(profile.ranges[1].most_launches, 0U);
+    EXPECT_EQ(parse_exec_profile(to_json(profile), "p").ranges[1].calls, 5000U);
 }
 
 TEST(ExecBounds, RecordsThatComeAfterTheirRangeWasCounted) {

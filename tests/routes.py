@@ -54,17 +54,17 @@ def record_of(calls=3, verification=None):
     return {"problem": PROBLEM.text, "form": {}, "states": states, "verification": verification or RIGHT}
 
 
-def hlo_counters(totals):
+def hlo_counters(totals, **more):
     """As they are of a qkprof that answers so; None: that cannot be run."""
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "qkprof")
         if totals:
-            write_program(program, "#!/bin/sh\necho '{answer}'\n", answer=json.dumps({"totals": totals}))
+            write_program(program, "#!/bin/sh\necho '{answer}'\n", answer=json.dumps({"totals": totals, **more}))
         return hlo.counters(program, "a.hlo", "exec.json", "r")
 
 
-def measured(row, record=None, totals=None):
-    return entries.measured(XLA, PROBLEM, "warm", 1, record or record_of(), row, hlo_counters(totals))
+def measured(row, record=None, totals=None, **more):
+    return entries.measured(XLA, PROBLEM, "warm", 1, record or record_of(), row, hlo_counters(totals, **more))
 
 
 class Problems(unittest.TestCase):
@@ -98,9 +98,15 @@ class Entries(unittest.TestCase):
         first = measured(row_of("r"), totals=TOTALS)[0]
         self.assertEqual((first["hlo_fusions"], first["hlo_fusion_launches"], first["hlo_custom_calls"]), (1, 1, 0))
         self.assertEqual(first["hlo_unfused"], 2)
-        copied = {**TOTALS, "unfused": {"instructions": 0, "observed": None}, "transfers": {"instructions": 1, "observed": 1}}
-        first = measured(row_of("r"), totals=copied)[0]
+
+    def test_copies_outside_the_fusions_are_launches_of_what_is_unfused(self):
+        copied = {**TOTALS, "unfused": {"instructions": 0, "observed": None}, "transfers": {"instructions": 1, "observed": 0}}
+        first = measured(row_of("r"), totals=copied, observed={"transfers": 1})[0]
         self.assertEqual((first["hlo_unfused"], first["hlo_unfused_launches"]), (1, 1))
+        self.assertIsNone(measured(row_of("r"), totals=copied, observed={"transfers": None})[0]["hlo_unfused_launches"])
+        # A custom call may copy too: whose copies they are is not known.
+        called = {**copied, "custom_calls": {"instructions": 1, "observed": 1}}
+        self.assertIsNone(measured(row_of("r"), totals=called, observed={"transfers": 1})[0]["hlo_unfused_launches"])
 
     def test_what_hlo_promised_and_nobody_saw(self):
         first = measured(row_of("r"), totals=TOTALS)[0]

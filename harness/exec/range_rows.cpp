@@ -98,6 +98,7 @@ std::vector<RangeRow> RangeRows::rows(const KernelNames& names) const {
             rest.calls += rows_[number].calls;
             rest.open += rows_[number].open;
             rest.least_launches = 0;
+            rest.first_calls.resize(std::max<std::size_t>(rest.first_calls.size(), 1));  // one that did nothing
             continue;
         }
         RangeRow range = finished(rows_[number], names);

@@ -9,6 +9,7 @@
 #include <array>
 #include <exception>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -21,7 +22,9 @@ std::string counters_of(void (*prepare)(), void (*call)()) {
     };
     job.bulk_copies = true;  // nobody says whether it uses the bulk copy engine
     const std::array jobs = {job};
-    for (const auto& [name, counter] : qkprof::cuda::count_traffic(qkprof::cuda::current_context(), jobs, {}).front()) {
+    const std::vector<qkprof::Counters> counted =
+        qkprof::cuda::count_traffic(qkprof::cuda::current_context(), jobs, {});
+    for (const auto& [name, counter] : counted.front()) {
         counters[name] =
             counter.value ? nlohmann::json{{"value", *counter.value}} : nlohmann::json{{"reason", counter.reason}};
     }

@@ -19,6 +19,8 @@ namespace qkprof::inject {
 namespace {
 
 constexpr std::size_t written_at_once = 64U << 10U;
+// So that a burst of launches does not wait for the other end; as much as the system allows.
+constexpr int send_buffer_bytes = 4 << 20;
 
 int connect_to(std::string_view name) {
     sockaddr_un address = {};
@@ -29,6 +31,7 @@ int connect_to(std::string_view name) {
     if (descriptor < 0) {
         return -1;
     }
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof send_buffer_bytes);
     const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
     if (connect(descriptor, reinterpret_cast<const sockaddr*>(&address), size) != 0) {
         close(descriptor);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -25,9 +26,10 @@ class Channel {
 
         template <class Message>
         void send(exec::MessageKind kind, const Message& message, std::string_view text = {}) {
+            static_assert(std::is_trivially_copyable_v<Message> && !std::is_convertible_v<Message, std::string_view>);
             channel_.append(kind, &message, sizeof message, text);
         }
-        void send(exec::MessageKind kind, std::string_view text = {}) { channel_.append(kind, nullptr, 0, text); }
+        void send_text(exec::MessageKind kind, std::string_view text) { channel_.append(kind, nullptr, 0, text); }
         // The number of a name, which is told when it is new.
         std::uint32_t name(std::string_view text);
         // Writes all that was sent, whatever it is.

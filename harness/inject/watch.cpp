@@ -282,7 +282,7 @@ std::string attach() {
 
 void send_failure(const std::string& reason) {
     Channel::Sending channel(Channel::instance());
-    channel.send(MessageKind::failure, reason);
+    channel.send_text(MessageKind::failure, reason);
     channel.flush();
 }
 
@@ -291,10 +291,11 @@ void remark_on_losses() {
     const std::int64_t lost = submitted - recorded;
     if (lost > 0) {
         Channel::Sending(Channel::instance())
-            .send(MessageKind::remark,
-                  fmt::format("{} launches, copies or fills left no record, although the process ended in order: does "
-                              "it use CUPTI itself, as a profiler does? Then that gets the records once it asks.",
-                              lost));
+            .send_text(
+                MessageKind::remark,
+                fmt::format("{} launches, copies or fills left no record, although the process ended in order: does "
+                            "it use CUPTI itself, as a profiler does? Then that gets the records once it asks.",
+                            lost));
     }
 }
 
@@ -340,7 +341,7 @@ void hand_over(bool last) {
         }
         Channel::Sending channel(Channel::instance());
         if (sent) {
-            channel.send(MessageKind::goodbye);
+            channel.send_text(MessageKind::goodbye, {});
         }
         channel.flush();
     }

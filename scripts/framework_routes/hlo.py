@@ -7,6 +7,7 @@ import subprocess
 # What an entry tells of the classes of qkprof's totals; copies outside the fusions are unfused like other kernels there.
 CLASSES = {"fusions": "hlo_fusions", "custom_calls": "hlo_custom_calls", "unfused": "hlo_unfused"}
 PARTS = {"unfused": ("unfused", "transfers")}
+MAY_COPY = ("custom_calls", "libraries", "collectives", "control")  # besides the copies outside the fusions
 
 
 def total(totals, name, key):
@@ -14,6 +15,15 @@ def total(totals, name, key):
     parts = [totals[part] for part in PARTS.get(name, (name,))]
     numbers = [part.get(key) for part in parts if part["instructions"] > 0 or part.get(key)]
     return None if None in numbers else sum(numbers)
+
+
+def launched(answer, name):
+    """Of a class, in a call: the kernels, and of what is unfused the copies and fills too. None where that is unknown."""
+    kernels = total(answer["totals"], name, "observed")
+    copies = answer["observed"]["transfers"] if name == "unfused" and answer.get("observed") else 0
+    if copies and any(answer["totals"].get(part, {}).get("instructions") for part in MAY_COPY):
+        return None
+    return None if None in (kernels, copies) else kernels + copies
 
 
 def launches_name(name):
@@ -25,8 +35,9 @@ def totals_of(qkprof, path, *more):
     try:
         done = subprocess.run([qkprof, "hlo", path, "--format", "json", *more], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, check=False)
-        totals = json.loads(done.stdout)["totals"]
-        return {name: {key: total(totals, name, key) for key in ("instructions", "observed")} for name in CLASSES}, ""
+        answer = json.loads(done.stdout)
+        return {name: {"instructions": total(answer["totals"], name, "instructions"), "observed": launched(answer, name)}
+                for name in CLASSES}, ""
     except OSError as error:
         return None, f"qkprof hlo could not be run: {error.strerror}"
     except (ValueError, KeyError, TypeError) as error:
