@@ -38,8 +38,7 @@ void use(const hlo::Module& module) {
     }
     to_text(hlo::promise_table(*promise, &observed, {}), false);
     to_csv(hlo::promise_rows(*promise, nullptr));
-    hlo::json_of(*promise, {.observed = &observed, .before = &compared})
-        .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    hlo::json_text(*promise, {.observed = &observed, .before = &compared});
 }
 
 }  // namespace

@@ -12,7 +12,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::SizeIs;
 
 using exec::ExecProfile;
 using exec::RangeRow;
@@ -169,6 +168,20 @@ TEST_F(HloObserved, XlasOwnRangesSayItExactly) {
     EXPECT_EQ(of(o, p, "loop_add_fusion").kernels, 1);
     EXPECT_EQ(o.classes.at(Class::library), 3);
     EXPECT_EQ(o.kernels, 7);
+}
+
+TEST_F(HloObserved, AnotherModulesInstructionOfTheSameNameIsNotTaken) {
+    const Promised p(data_text("h200/qk_seed.hlo"));
+    const auto thunk = [](const std::string& module, const std::string& ran) {
+        return range("TSL", "Thunk:#hlo_op=fusion.8#", 2, {kernel(ran, 2)},
+                     {"step", "TSL@XlaModule:#hlo_module=" + module + ",program_id=1#"});
+    };
+    profile_.ranges = {range("", "step", 2, {kernel("fusion_8", 2), kernel("fusion_8__1", 2)}),
+                       thunk("jit_qk_seed", "fusion_8"), thunk("jit_other", "fusion_8__1")};
+    const Observed o = observe(p.promise, profile_, {&profile_.ranges.front()});
+    EXPECT_EQ(of(o, p, "fusion.8").kernels, 1);
+    EXPECT_TRUE(of(o, p, "fusion.8").by_range);
+    EXPECT_THAT(o.differences, ElementsAre("Nothing promised the kernel fusion_8__1, which ran 1."));
 }
 
 TEST_F(HloObserved, EveryDeviceExecutesAPartition) {

@@ -4,6 +4,7 @@
 #include "error.h"
 #include "hlo_data.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -187,8 +188,7 @@ TEST(HloParser, WhatIsNestedDeeplyIsRefused) {
                 HasSubstr("brackets are nested deeper than 64 levels"));
     std::string chain = "%f0 {\n  ROOT %a = f32[] parameter(0)\n}\n";
     for (int i = 1; i < 100; ++i) {
-        chain +=
-            "%f" + std::to_string(i) + " {\n  ROOT %a = f32[] call(), to_apply=%f" + std::to_string(i - 1) + "\n}\n";
+        chain += fmt::format("%f{} {{\n  ROOT %a = f32[] call(), to_apply=%f{}\n}}\n", i, i - 1);
     }
     EXPECT_THAT(refusal(in_module("  ROOT %a = f32[] call(), to_apply=%f99\n", chain)),
                 HasSubstr("call each other deeper than 64 levels"));
@@ -198,9 +198,8 @@ TEST(HloParser, WhatIsNestedDeeplyIsRefused) {
 TEST(HloParser, WhatIsRunTooOftenIsNotFollowed) {
     std::string chain = "%f0 {\n  ROOT %a = f32[] parameter(0)\n}\n";
     for (int i = 1; i < 60; ++i) {
-        const std::string called = "to_apply=%f" + std::to_string(i - 1) + "\n";
-        chain += "%f" + std::to_string(i) + " {\n  %a = f32[] call(), " + called + "  ROOT %b = f32[] call(), " +
-                 called + "}\n";
+        chain += fmt::format(
+            "%f{0} {{\n  %a = f32[] call(), to_apply=%f{1}\n  ROOT %b = f32[] call(), to_apply=%f{1}\n}}\n", i, i - 1);
     }
     const Module module = parse_module(in_module("  ROOT %a = f32[] call(), to_apply=%f59\n", chain), "f.hlo");
     EXPECT_THROW(promise_of(module), InputError);

@@ -30,7 +30,7 @@ TEST(HloTable, OfAnExcerptAsMarkdownAndRows) {
     const Promised p(data_text("documents/qk_norm_rope_pallas.hlo"));
     expect_golden("hlo.md", to_markdown(promise_table(p.promise, nullptr, {})));
     expect_golden("hlo.csv", to_csv(promise_rows(p.promise, nullptr)));
-    expect_golden("hlo.json", json_of(p.promise, {}).dump(2) + "\n");
+    expect_golden("hlo.json", json_text(p.promise, {}));
 }
 
 TEST(HloTable, BesideWhatRan) {
@@ -50,12 +50,17 @@ TEST(HloTable, BesideWhatRan) {
     ran("stray", 10);
     const Observed observed = observe(p.promise, profile, {&range});
     expect_golden("hlo_observed.txt", to_text(promise_table(p.promise, &observed, {"And more."}), false));
-    const nlohmann::json json = nlohmann::json::parse(json_of(p.promise, {.observed = &observed}).dump());
+    const nlohmann::json json = nlohmann::json::parse(json_text(p.promise, {.observed = &observed}));
     EXPECT_EQ(json["totals"]["fusions"]["observed"], 4.5);
     EXPECT_EQ(json["totals"]["custom_calls"]["observed"], 0);
     EXPECT_EQ(json["instructions"][1]["observed"], 1);
     EXPECT_EQ(json["observed"]["broken"], true);
     EXPECT_EQ(json["observed"]["differences"].size(), 3U);
+}
+
+TEST(HloTable, TextThatIsNoUtf8IsStillJson) {
+    const Promised p(in_module("  ROOT %a = f32[] constant(1), metadata={op_name=\"\xff\x1b\"}\n"));
+    EXPECT_EQ(nlohmann::json::parse(json_text(p.promise, {}))["instructions"][0]["op_name"], "\xef\xbf\xbd\x1b");
 }
 
 TEST(HloTable, ATextThatIsNotOptimisedIsSaidToBe) {

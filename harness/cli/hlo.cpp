@@ -124,7 +124,7 @@ Exit hlo_command(const HloOptions& options) {
             print(to_csv(hlo::promise_rows(known.promise, observed)));
             break;
         case Format::json:
-            print(hlo::json_of(known.promise, known.beside()).dump(2) + "\n");
+            print(hlo::json_text(known.promise, known.beside()));
             break;
     }
     if (observed != nullptr && observed->joined == 0) {

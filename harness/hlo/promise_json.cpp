@@ -169,4 +169,8 @@ Json json_of(const Promise& promise, const Beside& beside) {
     return json;
 }
 
+std::string json_text(const Promise& promise, const Beside& beside) {
+    return json_of(promise, beside).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace qkprof::hlo

@@ -25,6 +25,8 @@ struct Beside {
     const CommandBuffers* commands = nullptr;
 };
 nlohmann::ordered_json json_of(const Promise& promise, const Beside& beside);
+// The same as text. Bytes of the HLO that are no UTF-8 are replaced.
+std::string json_text(const Promise& promise, const Beside& beside);
 
 // Of a value that may be unknown.
 template <class T>

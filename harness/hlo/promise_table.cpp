@@ -197,7 +197,7 @@ std::vector<std::string> sentences_of(const Observed& observed) {
     }
     all.insert(all.end(), observed.differences.begin(), observed.differences.end());
     if (observed.differences.empty()) {
-        all.push_back("What could be joined ran as promised.");
+        all.emplace_back("What could be joined ran as promised.");
     }
     return all;
 }
