@@ -13,7 +13,10 @@ class MadeUpProcess {
   public:
     explicit MadeUpProcess(Collector& collector, std::int32_t process = 100, std::uint32_t cupti = 26)
         : collector_(collector), connection_(collector.opened()) {
-        tell(encoded(MessageKind::hello, Hello{.process = process, .parent = 1, .cupti = cupti, .time = 1}, "made up"));
+        tell(encoded(MessageKind::hello, Hello{.process = process, .parent = 1, .time = 1}, "made up"));
+        if (cupti != 0) {
+            tell(encoded(MessageKind::attached, Attached{.cupti = cupti}, "libcupti.so"));
+        }
     }
 
     std::uint32_t connection() const { return connection_; }

@@ -9,6 +9,9 @@ import numpy
 from .not_run import NotRun
 from .operation import STORED
 
+# The HLO names the sources below scripts/, and nothing of the machine that it was made on.
+jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/scripts/")
+
 DTYPES = {"f32": jnp.dtype("float32"), "bf16": jnp.dtype("bfloat16"), "f16": jnp.dtype("float16")}
 
 

@@ -118,9 +118,11 @@ __attribute__((constructor)) void begin() {
     Hello hello;
     hello.process = getpid();
     hello.parent = getppid();
-    hello.cupti = work == "none" ? 0 : 26;
     hello.time = now();
     tell(MessageKind::hello, hello, command_line());
+    if (work != "none") {
+        tell(MessageKind::attached, Attached{.cupti = 26}, "libcupti.so");
+    }
     if (work == "calls" || work == "stays") {
         tell_calls(true);
         say_goodbye();
