@@ -2,6 +2,7 @@
 #include "claims.h"
 
 #include "error.h"
+#include "frameworks.h"
 #include "names.h"
 
 #include <gmock/gmock.h>
@@ -236,6 +237,9 @@ TEST(ClaimsFile, TheOneOfTheProgramIsRead) {
     std::vector<std::string> names;
     for (const Variant& variant : variants(Backend::emulated)) {
         names.push_back(variant.name);
+    }
+    for (const Framework& framework : frameworks()) {
+        names.emplace_back(framework.name);
     }
     const std::vector<Claim> claims = parse_claims(embedded_claims_toml, "profiles/claims.toml", names);
     EXPECT_GE(claims.size(), 12U);

@@ -137,7 +137,9 @@ TEST_F(ExecCli, AProcessThatEndsAtOnceIsSaidToLackRecords) {
     work("killed");
     const Result r = exec("--out p.json --per-call step -- /usr/bin/python3 -c 'import os; os._exit(6)'");
     EXPECT_EQ(r.exit_code, 6);
-    EXPECT_THAT(r.err, HasSubstr("ended, or was killed, before its last records were sent: 2 submission(s)"));
+    EXPECT_THAT(r.err,
+                HasSubstr("ended, or was killed, before its last records were sent: what it submitted in its last "
+                          "moments may be missing, 2 submission(s)"));
     EXPECT_THAT(r.err, HasSubstr("  0 to 2 launches per call, in 3 calls: 0 in 1, 2 in 2\n"));
     EXPECT_THAT(r.err, HasSubstr("  2 submissions in it got no record"));
     EXPECT_EQ(profile().processes.at(0).without_record, 2U);

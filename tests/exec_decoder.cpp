@@ -38,7 +38,7 @@ TEST(ExecDecoder, MessagesComeWholeHoweverTheyAreCut) {
                 }
             }
         }
-        EXPECT_EQ(seen, "0a b;10;2so;13;") << piece;
+        EXPECT_EQ(seen, "0a b;11;3so;14;") << piece;
         EXPECT_FALSE(decoder.within_message());
     }
     Decoder decoder;
@@ -54,14 +54,14 @@ TEST(ExecDecoder, NonsenseIsRefusedWithASentence) {
         std::memcpy(message.data() + sizeof bytes, &kind, sizeof kind);
         return message;
     };
-    EXPECT_EQ(refusal(changed(24, 10)), "none");
-    EXPECT_EQ(refusal(changed(24, 14)), "a message of the unknown kind 14");
-    EXPECT_EQ(refusal(changed(23, 10)), "a message of kind 10 with 23 bytes, where 24 are expected");
-    EXPECT_EQ(refusal(changed(25, 10)), "a message of kind 10 with 25 bytes, where 24 are expected");
-    EXPECT_EQ(refusal(changed(0, 10)), "a message of kind 10 with 0 bytes, where 24 are expected");
-    EXPECT_EQ(refusal(changed(65537, 2)), "a message of kind 2 with 65537 bytes, where 8 to 65536 are expected");
-    EXPECT_EQ(refusal(encoded_text(MessageKind::remark)), "a message of kind 2 without its text");
-    EXPECT_EQ(refusal(encoded(MessageKind::device, Device())), "a message of kind 3 without its text");
+    EXPECT_EQ(refusal(changed(24, 11)), "none");
+    EXPECT_EQ(refusal(changed(24, 15)), "a message of the unknown kind 15");
+    EXPECT_EQ(refusal(changed(23, 11)), "a message of kind 11 with 23 bytes, where 24 are expected");
+    EXPECT_EQ(refusal(changed(25, 11)), "a message of kind 11 with 25 bytes, where 24 are expected");
+    EXPECT_EQ(refusal(changed(0, 11)), "a message of kind 11 with 0 bytes, where 24 are expected");
+    EXPECT_EQ(refusal(changed(65537, 3)), "a message of kind 3 with 65537 bytes, where 8 to 65536 are expected");
+    EXPECT_EQ(refusal(encoded_text(MessageKind::remark)), "a message of kind 3 without its text");
+    EXPECT_EQ(refusal(encoded(MessageKind::device, Device())), "a message of kind 4 without its text");
     EXPECT_EQ(refusal(encoded(MessageKind::name, Name())), "none");  // a range may be called nothing
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "error.h"
+#include "frameworks.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,19 +30,25 @@ inline void expect(bool holds, std::string_view what) {
 }
 
 // Some for the readers that look names up.
-inline const std::vector<std::string> some_variants = {"copy",
-                                                       "naive_primitives",
-                                                       "naive_three_kernel",
-                                                       "split_two_kernel",
-                                                       "fused_register",
-                                                       "fused_tile_bulk",
-                                                       "fused_rotate_shared",
-                                                       "fused_table_shared",
-                                                       "fused_tile_shared",
-                                                       "fused_register_paired",
-                                                       "cache_aware_reuse",
-                                                       "cache_aware_persist",
-                                                       "cache_aware_stream"};
+inline const std::vector<std::string> some_variants = [] {
+    std::vector<std::string> names = {"copy",
+                                      "naive_primitives",
+                                      "naive_three_kernel",
+                                      "split_two_kernel",
+                                      "fused_register",
+                                      "fused_tile_bulk",
+                                      "fused_rotate_shared",
+                                      "fused_table_shared",
+                                      "fused_tile_shared",
+                                      "fused_register_paired",
+                                      "cache_aware_reuse",
+                                      "cache_aware_persist",
+                                      "cache_aware_stream"};
+    for (const Framework& framework : frameworks()) {
+        names.emplace_back(framework.name);
+    }
+    return names;
+}();
 
 // What is refused is refused in one line that a terminal can show.
 inline void expect_sentence(const std::string& text) {

@@ -54,7 +54,7 @@ TEST(DamagedProfile, DamageIsSaidWithItsPlace) {
          "'kernels'[1]: 'grid' is not a list of three numbers");
     says(changed([](Json& f) { f["benchmarks"][0]["kernels"][0]["registers"] = "few"; }),
          "'kernels'[0]: 'registers' is not a whole number");
-    says(changed([](Json& f) { f["benchmarks"][0].erase("declared_launches"); }), "'declared_launches' is missing");
+    says(changed([](Json& f) { f["benchmarks"][0].erase("declared_load_bytes"); }), "'declared_load_bytes' is missing");
     says(changed([](Json& f) { f["benchmarks"][0]["variant"] = "other"; }), "'name' is not what its variant");
     says(changed([](Json& f) { f["benchmarks"][1] = 5; }), "p.json, benchmarks[1] is not a JSON object");
 }

@@ -192,10 +192,10 @@ Exit claims_command(const CLI::App& command, const Options& options) {
         }
         std::transform(options.profiles.begin(), options.profiles.end(), std::back_inserter(profiles), read_profile);
     }
+    const Evidence evidence(profiles);
     if (options.only.empty() && options.claims.empty()) {
         leave_out_frameworks(claims, profiles);
     }
-    const Evidence evidence(profiles);
     std::vector<Verdict> verdicts;
     for (const Claim& claim : claims) {
         verdicts.push_back(judge(claim, evidence));
