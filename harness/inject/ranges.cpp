@@ -40,7 +40,7 @@ const std::string& text_of(Handle handle) {
 std::string narrow(const wchar_t* wide) {
     std::string text;
     for (; wide != nullptr && *wide != L'\0'; ++wide) {
-        const auto c = static_cast<std::uint32_t>(*wide);
+        const char32_t c = static_cast<char32_t>(*wide);
         const auto put = [&](std::uint32_t byte) { text.push_back(static_cast<char>(byte)); };
         const auto tail = [&](int shift) { put(0x80U | ((c >> shift) & 0x3FU)); };
         if (c < 0x80U) {
@@ -179,6 +179,7 @@ std::uint64_t open_range() { return open_ranges().empty() ? 0 : open_ranges().ba
 
 }  // namespace qkprof::inject
 
+// NVTX's own name.  NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_table) {
     using namespace qkprof::inject;
     const auto* const callbacks = static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
