@@ -35,11 +35,12 @@ struct Pipes {
     int done[2] = {-1, -1};
 };
 Pipes pipes;
+std::atomic<pid_t> watched = 0;  // the process that they are of: not one that was forked from it
 
 void on_killing_signal(int signal) {
     const int error = errno;
     const char byte = 1;
-    if (write(pipes.wake[1], &byte, 1) == 1) {
+    if (watched == getpid() && write(pipes.wake[1], &byte, 1) == 1) {
         pollfd waiting = {pipes.done[0], POLLIN, 0};
         poll(&waiting, 1, patience_milliseconds);
     }
@@ -68,6 +69,9 @@ void wait_for_signals() {
 }  // namespace
 
 void watch_the_end() {
+    if (watched.exchange(getpid()) == getpid()) {
+        return;
+    }
     std::atexit(hand_over_once);
     at_quick_exit(hand_over_once);
     if (pipe2(pipes.wake, O_CLOEXEC) != 0 || pipe2(pipes.done, O_CLOEXEC) != 0) {

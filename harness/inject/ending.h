@@ -4,7 +4,7 @@
 
 namespace qkprof::inject {
 
-// Once a process, when it begins to be watched.
+// When a process first uses CUDA or NVTX; again does nothing.
 void watch_the_end();
 
 }  // namespace qkprof::inject

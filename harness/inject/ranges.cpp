@@ -3,6 +3,7 @@
 #include "ranges.h"
 
 #include "channel.h"
+#include "ending.h"
 
 #include <nvtx3/nvToolsExt.h>
 
@@ -186,6 +187,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(N
     if (callbacks == nullptr) {
         return 0;
     }
+    watch_the_end();
     Table(*callbacks, NVTX_CB_MODULE_CORE)(NVTX_CBID_CORE_RangePushA, push_ascii)(NVTX_CBID_CORE_RangePushW, push_wide)(
         NVTX_CBID_CORE_RangePushEx, push_event)(NVTX_CBID_CORE_RangePop, pop_default);
     Table(*callbacks, NVTX_CB_MODULE_CORE2)(NVTX_CBID_CORE2_DomainCreateA, domain_ascii)(
