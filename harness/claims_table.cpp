@@ -47,7 +47,7 @@ class EvidenceTable {
         const Claim& claim = *verdict.claim;
         Section section;
         section.heading =
-            wrapped(fmt::format("{}: {}. {}", claim.id, name_of(verdict.decision), claim.statement), width_);
+            fmt::format("{}: {}. {}", claim.id, name_of(verdict.decision), claim.statement);  // to_text() wraps it
         section.notes.push_back(
             wrapped(fmt::format("test: {}{}", text_of(claim.test), conditions(claim.test)), width_));
         if (claim.along_size) {

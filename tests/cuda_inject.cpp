@@ -53,6 +53,17 @@ TEST_F(Inject, AForkIsAProcessOfItsOwn) {
     }
 }
 
+TEST_F(Inject, TheEndOfAChildIsNotThatOfItsParent) {
+    EXPECT_THAT(texts(ranges("killed-child")), UnorderedElementsAre("before x1", "after x10"));
+}
+
+TEST_F(Inject, TheFilesOfAProgramThatClosedItsConnectionAreItsOwn) { (void)ranges("close"); }
+
+TEST_F(Inject, RangesThatAreNeverPoppedCostNoMore) {
+    const ExecProfile seen = ranges("leak");  // all of them nested: a second, were each push to look at all
+    EXPECT_EQ(seen.ranges.size(), 64U);
+}
+
 TEST_F(Inject, WideNamesAreUtf8) { EXPECT_EQ(ranges("wide").ranges.at(0).name, "caf\u00e9 \U0001F680"); }
 
 }  // namespace

@@ -18,8 +18,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 namespace qkprof::cli {
 namespace {
@@ -84,16 +86,25 @@ std::string text_of(const exec::ExecProfile& profile, const Choice& choice, bool
     return text;
 }
 
-// Throws InputError for a text that means no range, after those that do.
-std::string per_call_of(const exec::ExecProfile& profile, const Options& options, const Choice& choice) {
+// What there is to say of the ranges that were asked for, and, where one is none, what is wrong.
+struct PerCall {
     std::string text;
+    std::string refusal;
+};
+
+PerCall per_call_of(const exec::ExecProfile& profile, const Options& options, const Choice& choice) {
+    PerCall calls;
     for (const std::string& name : options.per_call) {
-        for (const exec::RangeRow* range : exec::ranges_of(profile, name)) {
-            text += text.empty() ? "" : "\n";
-            text += exec::per_call_text(*range, choice.table.longest);
+        try {
+            for (const exec::RangeRow* range : exec::ranges_of(profile, name)) {
+                calls.text += calls.text.empty() ? "" : "\n";
+                calls.text += exec::per_call_text(*range, choice.table.longest);
+            }
+        } catch (const InputError& error) {
+            calls.refusal += (calls.refusal.empty() ? "" : " ") + std::string(error.what());
         }
     }
-    return text;
+    return calls;
 }
 
 Exit show(const Options& options, const Choice& choice) {
@@ -102,9 +113,13 @@ Exit show(const Options& options, const Choice& choice) {
         print(text_of(profile, choice, colour_wanted()));
         return Exit::passed;
     }
-    print(per_call_of(profile, options, choice));
+    const PerCall calls = per_call_of(profile, options, choice);
+    print(calls.text);
     for (const std::string& sentence : exec::doubts_of(profile)) {
         say(sentence);
+    }
+    if (!calls.refusal.empty()) {
+        throw InputError(calls.refusal);
     }
     return Exit::passed;
 }
@@ -126,6 +141,11 @@ class Execution {
         }
         if (!trace_path_.empty()) {
             OutputFile(trace_path_, "--trace", instead);
+        }
+        std::error_code ignored;
+        const auto same = [&](const std::string& path) { return std::filesystem::weakly_canonical(path, ignored); };
+        if (!options.out.empty() && !options.trace.empty() && same(options.out) == same(options.trace)) {
+            throw InputError(fmt::format("--out and --trace both name {}: give each a file of its own.", options.out));
         }
     }
 
@@ -230,13 +250,8 @@ void Execution::say_end(const exec::Ended& ended) const {
 bool Execution::report(const exec::ExecProfile& profile) const {
     const bool table = !options_.quiet;
     std::string text = table ? text_of(profile, choice_, isatty(STDERR_FILENO) != 0 && colour_wanted()) : "";
-    std::string refusal;
-    try {
-        const std::string calls = per_call_of(profile, options_, choice_);
-        text += text.empty() || calls.empty() ? calls : "\n" + calls;
-    } catch (const InputError& error) {
-        refusal = error.what();
-    }
+    const auto [calls, refusal] = per_call_of(profile, options_, choice_);
+    text += text.empty() || calls.empty() ? calls : "\n" + calls;
     std::fwrite(text.data(), 1, text.size(), stderr);
     if (!table || choice_.format == Format::csv || choice_.format == Format::json) {
         for (const std::string& sentence : exec::doubts_of(profile)) {
@@ -259,8 +274,9 @@ Exit Execution::run() {
     finish_trace();
     say_end(ended);
     if (seen.processes.empty()) {
-        say("No process of the command was watched: none loaded what LD_PRELOAD and CUDA_INJECTION64_PATH name, as a "
-            "statically linked program does not.");
+        say("No process of the command used CUDA or NVTX, as far as was seen: one that is statically linked or setuid "
+            "cannot "
+            "be watched.");
     } else if (!collector_.used_cuda()) {
         say("No process of the command used CUDA.");
     }
@@ -288,9 +304,21 @@ Exit exec_command(const CLI::App& parser, const Options& options, const std::vec
     }
     command.insert(command.end(), after_dashes.begin(), after_dashes.end());
     const Choice choice = parse(options);
+    if (!options.per_call.empty() && (choice.format == Format::csv || choice.format == Format::json)) {
+        throw InputError(
+            fmt::format("--per-call writes text for people, and --format {} is for programs, which find the "
+                        "calls of each range in --out: leave out one.",
+                        options.format));
+    }
     if (!options.show.empty()) {
         if (!command.empty()) {
             throw InputError("--show prints a profile that was kept, and there is a command too: leave out one.");
+        }
+        for (const char* of_running : {"--out", "--trace", "--trace-events", "--quiet", "--wait"}) {
+            if (parser.get_option(of_running)->count() > 0) {
+                throw InputError(
+                    fmt::format("{} is for a command that runs, and --show runs none: leave out one.", of_running));
+            }
         }
         return show(options, choice);
     }

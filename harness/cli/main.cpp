@@ -6,6 +6,7 @@
 #include "rank.h"
 #include "version.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -118,10 +119,10 @@ int run_command(int argc, char** argv) {
     app.footer(
         "Exit codes: 0 passed; 1 a regression, a declaration contradicted by a count, a figure over a physical "
         "ceiling,\n"
-        "a counter that reads wrong, or a refuted claim; 2 usage or input; 3 inconclusive (nothing but the ceiling "
-        "ran,\n"
-        "a claim is undecided, two profiles are not comparable) or interrupted; 4 cannot be measured here; 5 a kernel\n"
-        "computed a wrong result.");
+        "a counter that reads wrong, a refuted claim, or a broken promise of HLO; 2 usage or input; 3 inconclusive\n"
+        "(nothing but the ceiling ran, a claim is undecided, two profiles are not comparable) or interrupted; 4 "
+        "cannot\n"
+        "be measured here; 5 a kernel computed a wrong result. exec: those of the command.");
     app.allow_extras();
     app.require_subcommand(0, 1);
     Action chosen;
@@ -159,11 +160,21 @@ int run_command(int argc, char** argv) {
     return static_cast<int>(chosen());
 }
 
+// Where a caller has closed one of them, the next file that is opened would take its place, and what is printed.
+void open_standard_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(stream, F_GETFD) < 0) {
+            (void)open("/dev/null", O_RDWR);  // the lowest number that is free
+        }
+    }
+}
+
 }  // namespace
 }  // namespace qkprof::cli
 
 int main(int argc, char** argv) {
     using qkprof::Exit;
+    qkprof::cli::open_standard_streams();
     try {
         return qkprof::cli::run_command(argc, argv);
     } catch (const qkprof::InputError& error) {

@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -95,7 +96,13 @@ pid_t start(const std::vector<std::string>& command, const std::vector<std::stri
     posix_spawnattr_setsigdefault(&attributes, &standard);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     pid_t child = -1;
-    const int error = posix_spawnp(&child, words.front(), nullptr, &attributes, words.data(), variables.data());
+    int error = posix_spawnp(&child, words.front(), nullptr, &attributes, words.data(), variables.data());
+    if (error == ENOEXEC) {  // a script that does not say by what: as a shell does it
+        std::vector<std::string> by_shell = {"/bin/sh"};
+        by_shell.insert(by_shell.end(), command.begin(), command.end());
+        const std::vector<char*> again = pointers(by_shell);
+        error = posix_spawnp(&child, again.front(), nullptr, &attributes, again.data(), variables.data());
+    }
     posix_spawnattr_destroy(&attributes);
     if (error != 0) {
         throw InputError(

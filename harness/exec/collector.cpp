@@ -116,6 +116,7 @@ void Collector::told(std::uint32_t number, Connection& connection, const Message
             return;
         case MessageKind::failure:
             connection.row.failure = printable(message.text, longest_sentence_of_others);
+            connection.used_cuda = true;  // or CUDA would not have loaded the library
             return;
         case MessageKind::remark:
             if (connection.row.remarks.size() < most_remarks) {
@@ -351,11 +352,6 @@ void Collector::remark_on_losses(Connection& connection, std::uint64_t forgotten
 bool Collector::used_cuda() const {
     return std::any_of(connections_.begin(), connections_.end(),
                        [](const auto& connection) { return connection.second.used_cuda; });
-}
-
-bool Collector::failed() const {
-    return std::any_of(connections_.begin(), connections_.end(),
-                       [](const auto& connection) { return !connection.second.row.failure.empty(); });
 }
 
 std::vector<std::string> Collector::remarks() const {

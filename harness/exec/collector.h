@@ -45,8 +45,6 @@ class Collector {
     void closed(std::uint32_t connection, std::uint64_t time, const std::string& fault = {});
 
     bool used_cuda() const;
-    // Whether one of the processes said that it could not record.
-    bool failed() const;
 
     // What was seen so far: work, processes, ranges and remarks.
     ExecProfile profile(std::uint64_t time) const;

@@ -129,7 +129,9 @@ struct ProcessRow {
     std::uint64_t without_record = 0;      // submissions of which no record came
     std::uint64_t launches = 0;
 
-    bool has_gpu_work() const { return launches > 0 || cupti != 0 || !devices.empty() || without_record > 0; }
+    bool has_gpu_work() const {
+        return launches > 0 || cupti != 0 || !devices.empty() || without_record > 0 || !failure.empty();
+    }
 };
 
 struct ExecProfile {

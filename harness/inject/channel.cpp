@@ -1,7 +1,9 @@
 #include "channel.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@ namespace qkprof::inject {
 namespace {
 
 constexpr std::size_t written_at_once = 64U << 10U;
+constexpr std::size_t most_names = 1U << 16U;
 // So that a burst of launches does not wait for the other end; as much as the system allows.
 constexpr int send_buffer_bytes = 4 << 20;
 
@@ -52,6 +55,31 @@ std::string command_line() {
 
 }  // namespace
 
+Descriptor::Descriptor(int number) : number_(number) {
+    constexpr int seldom_used = 500;
+    if (const int moved = fcntl(number, F_DUPFD_CLOEXEC, seldom_used); moved >= 0) {
+        ::close(number);
+        number_ = moved;
+    }
+    struct stat status = {};
+    if (fstat(number_, &status) == 0) {
+        device_ = status.st_dev;
+        file_ = status.st_ino;
+    }
+}
+
+bool Descriptor::is_own() const {
+    struct stat status = {};
+    return number_ >= 0 && fstat(number_, &status) == 0 && status.st_dev == device_ && status.st_ino == file_;
+}
+
+void Descriptor::close() {
+    if (is_own()) {
+        ::close(number_);
+    }
+    number_ = -1;
+}
+
 std::uint64_t now() {
     timespec time = {};
     clock_gettime(CLOCK_REALTIME, &time);
@@ -81,10 +109,7 @@ Channel::Channel() {
 bool Channel::is_own() const { return process_ == getpid(); }
 
 void Channel::forget() {
-    if (descriptor_ >= 0) {
-        close(descriptor_);
-    }
-    descriptor_ = -1;
+    descriptor_.close();
     state_ = State::not_yet;
     ++generation_;
     pending_.clear();
@@ -93,11 +118,13 @@ void Channel::forget() {
 
 void Channel::open() {
     const char* name = std::getenv(exec::socket_variable);
-    descriptor_ = name == nullptr || *name == '\0' ? -1 : connect_to(name);
-    state_ = descriptor_ < 0 ? State::closed : State::open;
+    const int connected = name == nullptr || *name == '\0' ? -1 : connect_to(name);
+    state_ = connected < 0 ? State::closed : State::open;
     process_ = getpid();
+    descriptor_ = connected < 0 ? Descriptor() : Descriptor(connected);
     if (state_ == State::open) {
         say_hello();
+        write_pending();  // so that the other end knows of this process whatever becomes of it
     }
 }
 
@@ -130,16 +157,24 @@ void Channel::append(exec::MessageKind kind, const void* message, std::size_t by
     }
 }
 
+// Nobody listens any more, or the program has closed the connection: it goes on alone.
+void Channel::give_up() {
+    descriptor_.close();
+    state_ = State::closed;
+}
+
 void Channel::write_pending() {
+    if (state_ == State::open && !descriptor_.is_own()) {
+        give_up();
+    }
     std::size_t written = 0;
     while (state_ == State::open && written < pending_.size()) {
-        const ssize_t count = ::send(descriptor_, pending_.data() + written, pending_.size() - written, MSG_NOSIGNAL);
+        const ssize_t count =
+            ::send(descriptor_.number(), pending_.data() + written, pending_.size() - written, MSG_NOSIGNAL);
         if (count > 0) {
             written += static_cast<std::size_t>(count);
         } else if (errno != EINTR) {
-            close(descriptor_);  // nobody listens any more: the program goes on alone
-            descriptor_ = -1;
-            state_ = State::closed;
+            give_up();
         }
     }
     pending_.clear();
@@ -147,6 +182,9 @@ void Channel::write_pending() {
 
 std::uint32_t Channel::Sending::name(std::string_view text) {
     std::unordered_map<std::string, std::uint32_t>& names = channel_.names_;
+    if (names.size() >= most_names && names.find(std::string(text)) == names.end()) {
+        text = "(others)";
+    }
     const auto [found, is_new] = names.try_emplace(std::string(text), static_cast<std::uint32_t>(names.size() + 1));
     if (is_new) {
         exec::Name message;

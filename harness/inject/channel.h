@@ -4,7 +4,10 @@
 
 #include "../exec/protocol.h"
 
-#include <cstring>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -13,6 +16,25 @@
 #include <vector>
 
 namespace qkprof::inject {
+
+// A socket in a process whose program knows nothing of it, and may close it or give its number to a file of its own.
+class Descriptor {
+  public:
+    Descriptor() = default;
+    // Takes it over, under a number that programs seldom use.
+    explicit Descriptor(int number);
+
+    int number() const { return number_; }
+    // Whether the number is still this one's.
+    bool is_own() const;
+    // Closes it if it is.
+    void close();
+
+  private:
+    int number_ = -1;
+    dev_t device_ = 0;
+    ino_t file_ = 0;
+};
 
 class Channel {
   public:
@@ -53,12 +75,13 @@ class Channel {
     void write_pending();
     // In the child of a fork: what the parent sent and held is the parent's.
     void forget();
+    void give_up();
 
     enum class State : std::uint8_t { not_yet, open, closed };
 
     std::mutex mutex_;
     State state_ = State::not_yet;
-    int descriptor_ = -1;
+    Descriptor descriptor_;
     int process_ = 0;
     int generation_ = 0;
     std::vector<char> pending_;

@@ -3,8 +3,7 @@
 #include "channel.h"
 #include "watch.h"
 
-#include <fcntl.h>
-#include <poll.h>
+#include <semaphore.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <thread>
 
 namespace qkprof::inject {
@@ -30,19 +30,24 @@ void hand_over_once() {
 }
 
 // A signal's handler may do next to nothing: it wakes a thread that does it, and waits for that.
-struct Pipes {
-    int wake[2] = {-1, -1};
-    int done[2] = {-1, -1};
+struct Waking {
+    sem_t wanted = {};
+    std::atomic<bool> done = false;
 };
-Pipes pipes;
-std::atomic<pid_t> watched = 0;  // the process that they are of: not one that was forked from it
+Waking& waking() {
+    static auto* const instance = new Waking;
+    return *instance;
+}
+std::atomic<pid_t> watched = 0;  // the process that the thread is of: not one that was forked from it
 
 void on_killing_signal(int signal) {
     const int error = errno;
-    const char byte = 1;
-    if (watched == getpid() && write(pipes.wake[1], &byte, 1) == 1) {
-        pollfd waiting = {pipes.done[0], POLLIN, 0};
-        poll(&waiting, 1, patience_milliseconds);
+    if (watched == getpid() && sem_post(&waking().wanted) == 0) {
+        constexpr long millisecond = 1'000'000;
+        const timespec a_while = {0, millisecond};
+        for (int waited = 0; waited < patience_milliseconds && !waking().done; ++waited) {
+            nanosleep(&a_while, nullptr);
+        }
     }
     errno = error;
     struct sigaction standard = {};
@@ -55,15 +60,10 @@ void wait_for_signals() {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's threads get its signals, as without this one
-    char byte = 0;
-    while (read(pipes.wake[0], &byte, 1) < 0 && errno == EINTR) {
-    }
-    if (byte == 0) {
-        return;
+    while (sem_wait(&waking().wanted) != 0) {
     }
     hand_over_once();
-    while (write(pipes.done[1], &byte, 1) < 0 && errno == EINTR) {
-    }
+    waking().done = true;
 }
 
 }  // namespace
@@ -74,9 +74,8 @@ void watch_the_end() {
     }
     std::atexit(hand_over_once);
     at_quick_exit(hand_over_once);
-    if (pipe2(pipes.wake, O_CLOEXEC) != 0 || pipe2(pipes.done, O_CLOEXEC) != 0) {
-        return;
-    }
+    waking().done = false;
+    sem_init(&waking().wanted, 0, 0);
     std::thread(wait_for_signals).detach();
     for (const int signal : killing_signals) {
         struct sigaction before = {};

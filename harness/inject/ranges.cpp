@@ -7,10 +7,12 @@
 
 #include <nvtx3/nvToolsExt.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
-#include <memory>
+#include <iterator>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace qkprof::inject {
@@ -84,55 +86,67 @@ struct Open {
     std::uint64_t range = 0;
 };
 
-// Those of a process before a fork are not this one's.
-std::vector<Open>& open_ranges() {
-    thread_local std::vector<Open> open;
-    thread_local int generation = 0;
-    if (generation != Channel::instance().generation()) {
-        generation = Channel::instance().generation();
-        open.clear();
-    }
-    return open;
-}
+// The open ranges of a thread. What is pushed beyond the deepest is of no row at the other end, and only counted.
+struct ThreadRanges {
+    std::vector<Open> open;
+    std::unordered_map<nvtxDomainHandle_t, int> levels;  // of each domain: what NVTX answers
+    std::uint64_t beyond = 0;
+    int generation = 0;
+};
+constexpr std::size_t deepest = 1024;
 
-// How many are open in the same domain around it: what NVTX answers.
-int level(nvtxDomainHandle_t domain) {
-    int count = 0;
-    for (const Open& range : open_ranges()) {
-        count += range.domain == domain ? 1 : 0;
+// Those of a process before a fork are not this one's.
+ThreadRanges& ranges() {
+    thread_local ThreadRanges of_thread;
+    if (of_thread.generation != Channel::instance().generation()) {
+        of_thread = ThreadRanges();
+        of_thread.generation = Channel::instance().generation();
     }
-    return count;
+    return of_thread;
 }
 
 int push(nvtxDomainHandle_t domain, const std::string& name) {
     static std::atomic<std::uint64_t> last = 0;
-    const int depth = level(domain);
+    ThreadRanges& mine = ranges();
+    const int level = mine.levels[domain]++;
+    if (mine.open.size() >= deepest) {
+        ++mine.beyond;
+        return level;
+    }
     exec::Push message;
     message.range = ++last;
     message.parent = open_range();
     message.thread = thread_number();
-    open_ranges().push_back({domain, message.range});
+    mine.open.push_back({domain, message.range});
     Channel::Sending channel(Channel::instance());
     message.domain = domain == nullptr ? 0 : channel.name(text_of(domain));
     message.name = channel.name(name);
     message.time = now();
     channel.send(MessageKind::push, message);
-    return depth;
+    return level;
 }
 
 int pop(nvtxDomainHandle_t domain) {
-    std::vector<Open>& open = open_ranges();
-    for (auto range = open.rbegin(); range != open.rend(); ++range) {
-        if (range->domain == domain) {
-            exec::Pop message;
-            message.time = now();
-            message.range = range->range;
-            open.erase(std::next(range).base());
-            Channel::Sending(Channel::instance()).send(MessageKind::pop, message);
-            return level(domain);
-        }
+    ThreadRanges& mine = ranges();
+    int& level = mine.levels[domain];
+    if (level == 0) {
+        return -1;  // NVTX: there is none to pop
     }
-    return -1;  // NVTX: there is none to pop
+    --level;
+    if (mine.beyond > 0) {
+        --mine.beyond;
+        return level;
+    }
+    const auto range =
+        std::find_if(mine.open.rbegin(), mine.open.rend(), [&](const Open& one) { return one.domain == domain; });
+    if (range != mine.open.rend()) {
+        exec::Pop message;
+        message.time = now();
+        message.range = range->range;
+        mine.open.erase(std::next(range).base());
+        Channel::Sending(Channel::instance()).send(MessageKind::pop, message);
+    }
+    return level;
 }
 
 int NVTX_API push_ascii(const char* name) { return push(nullptr, name == nullptr ? "" : name); }
@@ -176,7 +190,7 @@ class Table {
 
 }  // namespace
 
-std::uint64_t open_range() { return open_ranges().empty() ? 0 : open_ranges().back().range; }
+std::uint64_t open_range() { return ranges().open.empty() ? 0 : ranges().open.back().range; }
 
 }  // namespace qkprof::inject
 

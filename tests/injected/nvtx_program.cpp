@@ -1,10 +1,14 @@
 // A program of NVTX ranges and no CUDA, for cuda_inject.cpp to run under the real injected library.
 #include <nvtx3/nvToolsExt.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -35,6 +39,30 @@ void wide() {
     nvtxRangePop();
 }
 
+void some_ranges() {
+    for (int i = 0; i < 10; ++i) {
+        nvtxRangePushA("after");
+        nvtxRangePop();
+    }
+}
+
+// A program may close whatever it did not open, and use the numbers: what is in its files then is its own.
+bool files_are_left_alone() {
+    constexpr int most = 4096;
+    for (int descriptor = 3; descriptor < most; ++descriptor) {
+        close(descriptor);
+    }
+    std::vector<int> files;
+    for (int i = 0; i < 1000; ++i) {
+        files.push_back(memfd_create("own", 0));
+    }
+    some_ranges();
+    for (int i = 0; i < 10000; ++i) {
+        some_ranges();
+    }
+    return std::all_of(files.begin(), files.end(), [](int file) { return lseek(file, 0, SEEK_END) == 0; });
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -56,6 +84,22 @@ int main(int count, char** words) {
         }
         wait(nullptr);
         nvtxRangePop();
+    } else if (is("killed-child")) {
+        nvtxRangePushA("before");
+        nvtxRangePop();
+        if (fork() == 0) {
+            raise(SIGTERM);
+        }
+        wait(nullptr);
+        some_ranges();
+    } else if (is("close")) {
+        nvtxRangePushA("before");
+        nvtxRangePop();
+        return files_are_left_alone() ? 0 : 1;
+    } else if (is("leak")) {
+        for (int i = 0; i < 200000; ++i) {
+            nvtxRangePushA("leak");
+        }
     }
     return 0;
 }
