@@ -4,10 +4,12 @@ stand in for qkprof and for one with frameworks."""
 import copy
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TESTS = os.path.dirname(os.path.realpath(__file__))
@@ -19,6 +21,7 @@ sys.path.insert(0, SCRIPTS)
 from framework_routes import entries, execution, hlo, problems, profile_file, table  # noqa: E402
 from framework_routes.clocks import Clocks  # noqa: E402
 from framework_routes.routes import ROUTES, route_of  # noqa: E402
+from script import Failure  # noqa: E402
 
 XLA = route_of("jax_xla")
 PROBLEM = problems.parse("2x8x4x128/f32")
@@ -324,6 +327,14 @@ sys.exit(128 - code if code < 0 else code)
 '''
 
 
+def lives(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 class Script(unittest.TestCase):
     """The whole of it, onto a profile of the emulated device."""
 
@@ -409,10 +420,59 @@ class Script(unittest.TestCase):
         self.assertIn("jax_xla (cold, warm): not run: ModuleNotFoundError: No module named", done.stdout)
         self.assertTrue(all("not_run" in entry for entry in self.read()["benchmarks"] if entry["variant"] != "copy"))
 
-    def test_a_python_that_is_not_there(self):
-        done = self.onto("--routes", "jax_xla", python="/nowhere/python")
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("jax_xla (cold, warm): not run: its process ended with exit code 1, after: FileNotFoundError", done.stdout)
+    def test_what_was_measured_is_kept_where_nothing_is(self):
+        self.onto("--routes", "jax_xla", "--samples", "2")
+        before = self.read()
+        bare = os.path.join(self.folder, "bare")
+        write_program(bare, '#!/bin/sh\nexec {python} -S "$@"\n', python=sys.executable)
+        done = self.run_script("--onto", self.out, "--out", self.out, "--routes", "jax_xla,torch_eager", python=bare)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("jax_xla/2x8x4x128/f32/warm: not run: ModuleNotFoundError: ", done.stderr)
+        self.assertIn(f"; what {self.out} holds of it is kept.", done.stderr)
+        after = self.read()
+        self.assertEqual([e for e in after["benchmarks"] if not e["name"].startswith("torch")], before["benchmarks"])
+        self.assertEqual(after["context"], before["context"])
+        self.assertEqual(sum(e["name"].startswith("torch_eager/") for e in after["benchmarks"]), 4)
+        # And of another state than those that are measured.
+        done = self.run_script("--onto", self.out, "--out", self.out, "--routes", "jax_xla", "--states", "warm")
+        self.assertEqual(sum(e["name"] == "jax_xla/2x8x4x128/f32/cold" for e in self.read()["benchmarks"]), 2)
+
+    def test_words_that_are_said_twice_are_one(self):
+        done = self.onto("--routes", "jax_xla,jax_xla", "--states", "warm,warm", "--dtypes", "f32,f32", "--samples", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = [entry["name"] for entry in self.read()["benchmarks"] if entry["variant"] == "jax_xla"]
+        self.assertEqual(sorted(names), [f"jax_xla/2x8x4x128/{dtype}/warm" for dtype in ("bf16", "f32")])
+
+    def test_a_signal_ends_all_that_was_started(self):
+        self.measure_native()
+        slow, pids, temporary = (os.path.join(self.folder, name) for name in ("slow", "pids", "temporary"))
+        os.mkdir(temporary)
+        write_program(slow, f"#!/bin/sh\necho $$ $PPID >{pids}.part\nmv {pids}.part {pids}\nexec sleep 60\n")
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            with self.subTest(number.name):
+                script = subprocess.Popen(
+                    [sys.executable, "-B", "-m", "framework_routes", "--build-dir", self.folder, "--python", slow, "--onto",
+                     self.native, "--out", self.out, "--routes", "jax_xla"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    text=True, env={**os.environ, "PYTHONPATH": SCRIPTS, "TMPDIR": temporary})
+                for _ in range(200):
+                    if os.path.exists(pids):
+                        break
+                    time.sleep(0.1)
+                with open(pids, encoding="utf-8") as file:
+                    started = list(map(int, file.read().split()))
+                os.unlink(pids)
+                self.assertTrue(all(map(lives, started)))
+                script.send_signal(number)
+                _, said = script.communicate(timeout=30)
+                self.assertEqual(script.returncode, 128 + number, said)
+                self.assertEqual(said.splitlines()[1:], [f"routes: It was ended by {number.name}; no profile was written."])
+                for _ in range(50):
+                    if not any(map(lives, started)):
+                        break
+                    time.sleep(0.1)
+                self.assertFalse([pid for pid in started if lives(pid)])
+                self.assertEqual(os.listdir(temporary), [])
+                self.assertFalse(os.path.exists(self.out))
 
     def expect_refused(self, sentence, *arguments):
         done = self.run_script(*arguments)
@@ -427,13 +487,68 @@ class Script(unittest.TestCase):
             file.write("{")
         self.expect_refused("--out FILE says where")
         self.expect_refused("No route is called 'jax_x'", "--onto", self.native, "--out", self.out, "--routes", "jax_x")
-        self.expect_refused("is no list of warm and cold", "--onto", self.native, "--out", self.out, "--states", "hot")
+        self.expect_refused("'hot' is none of warm, cold", "--onto", self.native, "--out", self.out, "--states", "hot")
         self.expect_refused("at least 1", "--onto", self.native, "--out", self.out, "--samples", "0")
         self.expect_refused("is not JSON", "--onto", bad, "--out", self.out)
         self.expect_refused("No such file", "--onto", bad + "x", "--out", self.out)
         with open(bad, "w", encoding="utf-8") as file:
             file.write("[]")
         self.expect_refused("is no profile of qkprof", "--onto", bad, "--out", self.out)
+
+    def test_what_fails_is_said_before_anything_runs(self):
+        self.measure_native()
+        onto = ("--onto", self.native, "--routes", "jax_xla")
+        ran = os.path.join(self.folder, "ran")
+        write_program(self.python, f"#!/bin/sh\ntouch {ran}\n")
+        write_program(os.path.join(self.folder, "qkprof"), f"#!/bin/sh\ntouch {ran}\n")
+        nowhere = os.path.join(self.folder, "nowhere", "out.json")
+        self.expect_refused(f"--out {nowhere} cannot be written: there is no folder", *onto, "--out", nowhere)
+        self.expect_refused(f"--out {self.folder} cannot be written: it is a folder", *onto, "--out", self.folder)
+        self.expect_refused("No route is called 'jax_x'", "--out", self.out, "--routes", "jax_x")
+        self.expect_refused("'f64' is none of f32, bf16, f16", "--out", self.out, "--dtypes", "f32,f64")
+        self.expect_refused("--python /nowhere/python: there is no program", *onto, "--out", self.out, "--python",
+                            "/nowhere/python")
+        self.expect_refused("--build-dir /nowhere: there is no such folder", *onto, "--out", self.out, "--build-dir", "/nowhere")
+        os.mkdir(os.path.join(self.folder, "empty"))
+        self.expect_refused("there is no program qkprof in it", *onto, "--out", self.out, "--build-dir",
+                            os.path.join(self.folder, "empty"))
+        self.assertFalse(os.path.exists(ran))
+
+    def test_a_damaged_profile_is_refused(self):
+        self.measure_native()
+        with open(self.native, encoding="utf-8") as file:
+            whole = json.load(file)
+
+        def expect(sentence, damage):
+            profile = copy.deepcopy(whole)
+            damage(profile)
+            bad = os.path.join(self.folder, "bad.json")
+            with open(bad, "w", encoding="utf-8") as file:
+                json.dump(profile, file)
+            with self.assertRaises(Failure) as raised:
+                profile_file.read(bad)
+            self.assertEqual(raised.exception.code, 2)
+            self.assertIn(sentence, str(raised.exception))
+            return bad
+        expect("entry 1 of its benchmarks: it has no name", lambda p: p.update(benchmarks=[1]))
+        expect("no device with its l2_bytes", lambda p: p["context"].pop("device"))
+        expect("its schema_version is 99, and 1 is understood", lambda p: p["context"].update(schema_version=99))
+        expect("has no context", lambda p: p.update(context=[]))
+        expect("no list of benchmarks", lambda p: p.update(benchmarks={}))
+        expect("entry 2 of its benchmarks: its seed is missing", lambda p: p["benchmarks"][1].pop("seed"))
+        expect("its launches is no number", lambda p: p["benchmarks"][0].update(launches="one"))
+        expect("its non_standard names", lambda p: p["benchmarks"][0].update(non_standard=[[]]))
+        expect("its correct is missing", lambda p: p["benchmarks"][0].pop("correct"))
+        expect("its real_time", lambda p: p["benchmarks"][0].update(real_time=0, time_unit="us"))
+        expect("NaN is no number", lambda p: p["benchmarks"][0].update(real_time=float("nan")))
+        for name in whole["benchmarks"][0]:  # whatever is missing: a sentence, or it is not needed
+            profile = copy.deepcopy(whole)
+            del profile["benchmarks"][0][name]
+            if not profile_file.fault_of(profile):
+                profile_file.plain_problems(profile)
+                table.render(profile["benchmarks"])
+        bad = expect("it has no name", lambda p: p["benchmarks"].append({}))
+        self.expect_refused("it has no name", "--onto", bad, "--out", self.out)
 
 
 if __name__ == "__main__":
