@@ -465,7 +465,8 @@ class Script(unittest.TestCase):
                 script.send_signal(number)
                 _, said = script.communicate(timeout=30)
                 self.assertEqual(script.returncode, 128 + number, said)
-                self.assertEqual(said.splitlines()[1:], [f"routes: It was ended by {number.name}; no profile was written."])
+                self.assertEqual(said.splitlines()[1:], [f"routes: It was ended by {number.name}, with all that "
+                                                          "it had started."])
                 for _ in range(50):
                     if not any(map(lives, started)):
                         break
@@ -541,12 +542,23 @@ class Script(unittest.TestCase):
         expect("its correct is missing", lambda p: p["benchmarks"][0].pop("correct"))
         expect("its real_time", lambda p: p["benchmarks"][0].update(real_time=0, time_unit="us"))
         expect("NaN is no number", lambda p: p["benchmarks"][0].update(real_time=float("nan")))
-        for name in whole["benchmarks"][0]:  # whatever is missing: a sentence, or it is not needed
-            profile = copy.deepcopy(whole)
-            del profile["benchmarks"][0][name]
-            if not profile_file.fault_of(profile):
-                profile_file.plain_problems(profile)
-                table.render(profile["benchmarks"])
+        ran = [*measured(row_of("r"), totals=TOTALS), *entries.not_run(XLA, PROBLEM, "cold", 1, "there is none")]
+        self.assertEqual(profile_file.fault_of({**whole, "benchmarks": ran}), "")
+        refused = 0
+        for index in (0, len(ran) - 1):  # whatever is missing or is another thing: a sentence, or it is not needed
+            for name in ran[index]:
+                for value in (None, "", "x", 0, -1, [], {}, True):
+                    profile = {**whole, "benchmarks": copy.deepcopy(ran)}
+                    profile["benchmarks"][index][name] = value
+                    if value is None:
+                        del profile["benchmarks"][index][name]
+                    if profile_file.fault_of(profile):
+                        refused += 1
+                        continue
+                    with self.subTest(name=name, value=value):
+                        profile_file.plain_problems(profile)
+                        table.render(profile["benchmarks"])
+        self.assertGreater(refused, 100)
         bad = expect("it has no name", lambda p: p["benchmarks"].append({}))
         self.expect_refused("it has no name", "--onto", bad, "--out", self.out)
 

@@ -10,7 +10,7 @@ ASKED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def end(number, frame):
     for asked in ASKED:  # once is enough: the clearing up goes to its end
         signal.signal(asked, signal.SIG_IGN)
-    raise script.Failure(128 + number, f"It was ended by {signal.Signals(number).name}; no profile was written.")
+    raise script.Failure(128 + number, f"It was ended by {signal.Signals(number).name}, with all that it had started.")
 
 
 def install():

@@ -42,6 +42,9 @@ def fault_of_entry(entry, first):
         wrong = [name for name in NUMBERS if entry.get(name) is not None and not is_a(entry[name], NUMBER)]
         if wrong:
             return f"its {wrong[0]} is no number"
+        wrong = [name for name in ("not_run", "refused") if name in entry and not is_a(entry[name], TEXT)]
+        if wrong:
+            return f"its {wrong[0]} is no text"
         if not entry.get("not_run") and not entry.get("refused"):
             wrong = [name for name in ("correct", "error_norm") if name not in entry]
             if wrong:
