@@ -1,4 +1,4 @@
-"""What can be known to fail before anything runs: a measurement of an hour is not begun for a file that cannot be written."""
+"""What can be known to fail before anything runs: no hour is measured for a file that cannot be written."""
 
 import os
 import shutil
