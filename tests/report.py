@@ -265,6 +265,68 @@ class Page(Case):
             self.assert_says(html, words)
         self.assertIsNone(re.search(r"<text[^>]*>(fused_register|split_two_kernel)<", html))
 
+    def two_timers(self):
+        """The made-up profile, and beside it a framework's copy and route that are timed otherwise, at half the rate."""
+        profile = made_up()
+        for entry in profile["benchmarks"]:
+            entry["timer"] = "graph_events"
+        for variant, family, of in (("jax_ffi_copy", "ceiling", "copy"), ("jax_xla", "framework", "split_two_kernel")):
+            for entry in made_up()["benchmarks"]:
+                if entry["name"].startswith(f"{of}/"):
+                    entry |= {"name": entry["name"].replace(of, variant), "timer": "cupti",
+                              "real_time": entry["real_time"] * 2}
+                    if "variant" in entry:
+                        entry |= {"variant": variant, "family": family}
+                        del entry["copy_fraction"]
+                    profile["benchmarks"].append(entry)
+        return profile
+
+    def test_times_of_two_timers_are_never_compared(self):
+        profile = self.two_timers()
+        report = self.report(profile)
+        graph, records = "timed by replays of a CUDA graph", "timed by records of the GPU"
+        by_timer = {graph: set(FAMILIES), records: {"jax_ffi_copy", "jax_xla"}}
+        for section in (report.throughput(), report.roofline(), report.distributions()):
+            self.assertIn(f"{graph} and what was {records} is never compared", section.lead)
+            self.assertEqual(len(section.panels), 8)
+            for words, variants in by_timer.items():
+                tables = [t for t in section.tables if t.caption.endswith(f", {words}")]
+                self.assertEqual([{row[0] for row in t.rows} for t in tables], [variants] * 4)
+                for panel in section.panels:
+                    names = set(re.findall(r">([a-z_]+)(?: \(ceiling\))?</text>", panel.svg()))
+                    if panel.caption.endswith(words):
+                        self.assertEqual(names & set.union(*by_timer.values()), variants, panel.caption)
+        # The ceilings of the context are of `qkprof run`: they stand in its panels alone.
+        for section in (report.throughput(), report.roofline()):
+            for panel in section.panels:
+                self.assertEqual("DRAM 4,200" in panel.svg(), panel.caption.endswith(graph), panel.caption)
+        self.assertIn(f"no ceiling of the DRAM, {records}: no copy through it was timed so", report.throughput().notes)
+        self.assertIn((f"DRAM ceiling, {graph}", "4,200 GB/s"), report.facts())
+        # And a route is held against the copy of its own timer.
+        table_of = next(t for t in report.roofline().tables if t.caption.endswith(records))
+        copied, xla = (next(row[2] for row in table_of.rows if row[0] == name) for name in ("jax_ffi_copy", "jax_xla"))
+        self.assertEqual(copied, "100.0%")
+        self.assertLess(abs(float(xla.rstrip("%")) - 66.7), 1)
+        self.assert_whole(self.page(self.file("two.json", profile))[0])
+
+    def test_what_has_no_time_is_in_no_timers_table(self):
+        profile = self.two_timers()
+        for entry in profile["benchmarks"]:
+            if entry["name"].startswith("split_two_kernel/"):
+                entry |= {"real_time": None, "real_time_reason": "it was not timed"}
+        report = self.report(profile)
+        self.assertIn("no time of split_two_kernel: it was not timed", report.throughput().notes)
+        for t in report.roofline().tables:
+            self.assertEqual("split_two_kernel" in {row[0] for row in t.rows}, t.caption.endswith(", not timed"))
+
+    def test_one_timer_is_not_said(self):
+        profile = made_up()
+        before = self.page(self.file("one.json", profile))
+        for entry in profile["benchmarks"]:
+            entry["timer"] = "graph_events"
+        self.assertEqual(self.page(self.file("one.json", profile)), before)
+        self.assertNotIn("timed by", before[0])
+
     def test_throttled_samples_are_in_no_median(self):
         profile = made_up()
         profile["benchmarks"][0] |= {"throttled": True, "real_time": 1e6}

@@ -4,10 +4,11 @@ stand in for qkprof and for one with frameworks."""
 import copy
 import json
 import os
-import stat
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TESTS = os.path.dirname(os.path.realpath(__file__))
@@ -19,6 +20,8 @@ sys.path.insert(0, SCRIPTS)
 from framework_routes import entries, execution, hlo, problems, profile_file, table  # noqa: E402
 from framework_routes.clocks import Clocks  # noqa: E402
 from framework_routes.routes import ROUTES, route_of  # noqa: E402
+from routes_stand_ins import PROGRAM, PYTHON, lives, write_program  # noqa: E402
+from script import Failure  # noqa: E402
 
 XLA = route_of("jax_xla")
 PROBLEM = problems.parse("2x8x4x128/f32")
@@ -29,14 +32,6 @@ TOTALS = {"fusions": {"instructions": 1, "least": 1, "most": 1, "observed": 1},
           "unfused": {"instructions": 2, "least": 2, "most": 2, "observed": None},
           "transfers": {"instructions": 0, "least": 0, "most": 0, "observed": None}}
 RIGHT = {"correct": True, "error_norm": 6e-8, "wrong_elements": 0}
-
-
-def write_program(path, text, **values):
-    for name, value in values.items():
-        text = text.replace("{" + name + "}", value)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
 
 
 def row_of(name, busy=(5e-6, 4e-6, 6e-6)):
@@ -262,68 +257,6 @@ class Reasons(unittest.TestCase):
         self.assertEqual(words(NotRun("there is none")), "there is none")
 
 
-# Stands in for a Python with frameworks: writes what a child would, by the name of the route.
-PYTHON = r'''#!{python}
-import json, os, signal, sys
-arguments = dict(zip(sys.argv[4::2], sys.argv[5::2]))
-route = arguments["--route"]
-if route == "jax_ffi_copy":
-    print("a last word", flush=True)
-    os.kill(os.getpid(), signal.SIGSEGV)
-said = dict(route=route, versions=dict(python="3.0", jax="0.1"), problems=[])
-if "--traffic" in arguments:
-    forms = json.loads(arguments["--forms"])
-    assert all(form == dict(rows=4) for form in forms.values()) and "exec" not in arguments
-    if route == "jax_pallas_tile":
-        said["failure"] = "RuntimeError: CUPTI failed"
-    for problem in forms if "failure" not in said else []:
-        said["problems"].append(dict(problem=problem, states=dict(), traffic=dict(warm=dict(
-            dram_read_bytes=[4096, ""], dram_write_bytes=[None, "the GPU gave none"])), traffic_failures=dict(cold="it is broken")))
-elif route.startswith("torch"):
-    said["failure"] = "ModuleNotFoundError: No module named 'torch'"
-else:
-    for problem in arguments["--problems"].split(","):
-        if route == "jax_pallas_mosaic":
-            said["problems"].append(dict(problem=problem, states=dict(), failure="AssertionError in a: assert b"))
-            continue
-        name = route + "." + problem.replace("/", ".")
-        wrong = route == "jax_ffi_naive_three_kernel"
-        said["problems"].append(dict(problem=problem, form=dict(rows=4), hlo="/nowhere.hlo", verification=dict(
-            correct=not wrong, error_norm=6e-8, wrong_elements=int(wrong)), states=dict(
-            (state, dict(range=name + "." + state, calls=int(arguments["--calls"]), buffers=1))
-            for state in arguments["--states"].split(","))))
-json.dump(said, open(arguments["--out"], "w"))
-'''
-
-# Stands in for qkprof: `exec` runs the command and then makes up the records of what the child said that it called.
-PROGRAM = r'''#!{python}
-import json, subprocess, sys
-if sys.argv[1] == "hlo":
-    further = sys.argv[5:]
-    assert not further or further[0] == "--observed" and json.load(open(further[1]))["ranges"]
-    assert not further or further[2] == "--range" and further[3].startswith("qkprof@jax_")
-    print(json.dumps(dict(totals=json.loads('{totals}'))))
-    sys.exit()
-assert sys.argv[1:3] == ["exec", "--out"] and sys.argv[4:6] == ["--quiet", "--"], sys.argv
-command = sys.argv[6:]
-code = subprocess.run(command).returncode
-ranges = []
-try:
-    said = json.load(open(command[command.index("--out") + 1]))
-except OSError:
-    said = dict(problems=[])
-for problem in said["problems"]:
-    for state in problem["states"].values():
-        call = [1, 0, 1, 5e-6, 5e-6, 1e-5]
-        kernel = dict(name="k", count=state["calls"], in_other_forms=0, without_time=0, forms=[dict(
-            grid=[1, 1, 1], block=[32, 1, 1], registers=16, static_shared=0, dynamic_shared=0, count=state["calls"])])
-        ranges.append(dict(domain="qkprof", name=state["range"], inside=[], calls=state["calls"], open=0,
-                           without_record=0, late_records=0, work=dict(kernels=[kernel]), first_calls=[call] * state["calls"]))
-json.dump(dict(exec_schema=1, ranges=ranges, processes=[]), open(sys.argv[3], "w"))
-sys.exit(128 - code if code < 0 else code)
-'''
-
-
 class Script(unittest.TestCase):
     """The whole of it, onto a profile of the emulated device."""
 
@@ -409,10 +342,60 @@ class Script(unittest.TestCase):
         self.assertIn("jax_xla (cold, warm): not run: ModuleNotFoundError: No module named", done.stdout)
         self.assertTrue(all("not_run" in entry for entry in self.read()["benchmarks"] if entry["variant"] != "copy"))
 
-    def test_a_python_that_is_not_there(self):
-        done = self.onto("--routes", "jax_xla", python="/nowhere/python")
-        self.assertEqual(done.returncode, 3)
-        self.assertIn("jax_xla (cold, warm): not run: its process ended with exit code 1, after: FileNotFoundError", done.stdout)
+    def test_what_was_measured_is_kept_where_nothing_is(self):
+        self.onto("--routes", "jax_xla", "--samples", "2")
+        before = self.read()
+        bare = os.path.join(self.folder, "bare")
+        write_program(bare, '#!/bin/sh\nexec {python} -S "$@"\n', python=sys.executable)
+        done = self.run_script("--onto", self.out, "--out", self.out, "--routes", "jax_xla,torch_eager", python=bare)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("jax_xla/2x8x4x128/f32/warm: not run: ModuleNotFoundError: ", done.stderr)
+        self.assertIn(f"; what {self.out} holds of it is kept.", done.stderr)
+        after = self.read()
+        self.assertEqual([e for e in after["benchmarks"] if not e["name"].startswith("torch")], before["benchmarks"])
+        self.assertEqual(after["context"], before["context"])
+        self.assertEqual(sum(e["name"].startswith("torch_eager/") for e in after["benchmarks"]), 4)
+        # And of another state than those that are measured.
+        done = self.run_script("--onto", self.out, "--out", self.out, "--routes", "jax_xla", "--states", "warm")
+        self.assertEqual(sum(e["name"] == "jax_xla/2x8x4x128/f32/cold" for e in self.read()["benchmarks"]), 2)
+
+    def test_words_that_are_said_twice_are_one(self):
+        done = self.onto("--routes", "jax_xla,jax_xla", "--states", "warm,warm", "--dtypes", "f32,f32", "--samples", "1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = [entry["name"] for entry in self.read()["benchmarks"] if entry["variant"] == "jax_xla"]
+        self.assertEqual(sorted(names), [f"jax_xla/2x8x4x128/{dtype}/warm" for dtype in ("bf16", "f32")])
+
+    def test_a_signal_ends_all_that_was_started(self):
+        self.measure_native()
+        slow, pids, temporary = (os.path.join(self.folder, name) for name in ("slow", "pids", "temporary"))
+        os.mkdir(temporary)
+        write_program(slow, f"#!/bin/sh\necho $$ $PPID >{pids}.part\nmv {pids}.part {pids}\nexec sleep 60\n")
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            with self.subTest(number.name):
+                script = subprocess.Popen(
+                    [sys.executable, "-B", "-m", "framework_routes", "--build-dir", self.folder, "--python", slow, "--onto",
+                     self.native, "--out", self.out, "--routes", "jax_xla"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    text=True, env={**os.environ, "PYTHONPATH": SCRIPTS, "TMPDIR": temporary})
+                for _ in range(200):
+                    if os.path.exists(pids):
+                        break
+                    time.sleep(0.1)
+                with open(pids, encoding="utf-8") as file:
+                    started = list(map(int, file.read().split()))
+                os.unlink(pids)
+                self.assertTrue(all(map(lives, started)))
+                script.send_signal(number)
+                _, said = script.communicate(timeout=30)
+                self.assertEqual(script.returncode, 128 + number, said)
+                self.assertEqual(said.splitlines()[1:], [f"routes: It was ended by {number.name}, with all that "
+                                                          "it had started."])
+                for _ in range(50):
+                    if not any(map(lives, started)):
+                        break
+                    time.sleep(0.1)
+                self.assertFalse([pid for pid in started if lives(pid)])
+                self.assertEqual(os.listdir(temporary), [])
+                self.assertFalse(os.path.exists(self.out))
 
     def expect_refused(self, sentence, *arguments):
         done = self.run_script(*arguments)
@@ -427,13 +410,79 @@ class Script(unittest.TestCase):
             file.write("{")
         self.expect_refused("--out FILE says where")
         self.expect_refused("No route is called 'jax_x'", "--onto", self.native, "--out", self.out, "--routes", "jax_x")
-        self.expect_refused("is no list of warm and cold", "--onto", self.native, "--out", self.out, "--states", "hot")
+        self.expect_refused("'hot' is none of warm, cold", "--onto", self.native, "--out", self.out, "--states", "hot")
         self.expect_refused("at least 1", "--onto", self.native, "--out", self.out, "--samples", "0")
         self.expect_refused("is not JSON", "--onto", bad, "--out", self.out)
         self.expect_refused("No such file", "--onto", bad + "x", "--out", self.out)
         with open(bad, "w", encoding="utf-8") as file:
             file.write("[]")
         self.expect_refused("is no profile of qkprof", "--onto", bad, "--out", self.out)
+
+    def test_what_fails_is_said_before_anything_runs(self):
+        self.measure_native()
+        onto = ("--onto", self.native, "--routes", "jax_xla")
+        ran = os.path.join(self.folder, "ran")
+        write_program(self.python, f"#!/bin/sh\ntouch {ran}\n")
+        write_program(os.path.join(self.folder, "qkprof"), f"#!/bin/sh\ntouch {ran}\n")
+        nowhere = os.path.join(self.folder, "nowhere", "out.json")
+        self.expect_refused(f"--out {nowhere} cannot be written: there is no folder", *onto, "--out", nowhere)
+        self.expect_refused(f"--out {self.folder} cannot be written: it is a folder", *onto, "--out", self.folder)
+        self.expect_refused("No route is called 'jax_x'", "--out", self.out, "--routes", "jax_x")
+        self.expect_refused("'f64' is none of f32, bf16, f16", "--out", self.out, "--dtypes", "f32,f64")
+        self.expect_refused("--python /nowhere/python: there is no program", *onto, "--out", self.out, "--python",
+                            "/nowhere/python")
+        self.expect_refused("--build-dir /nowhere: there is no such folder", *onto, "--out", self.out, "--build-dir", "/nowhere")
+        os.mkdir(os.path.join(self.folder, "empty"))
+        self.expect_refused("there is no program qkprof in it", *onto, "--out", self.out, "--build-dir",
+                            os.path.join(self.folder, "empty"))
+        self.assertFalse(os.path.exists(ran))
+
+    def test_a_damaged_profile_is_refused(self):
+        self.measure_native()
+        with open(self.native, encoding="utf-8") as file:
+            whole = json.load(file)
+
+        def expect(sentence, damage):
+            profile = copy.deepcopy(whole)
+            damage(profile)
+            bad = os.path.join(self.folder, "bad.json")
+            with open(bad, "w", encoding="utf-8") as file:
+                json.dump(profile, file)
+            with self.assertRaises(Failure) as raised:
+                profile_file.read(bad)
+            self.assertEqual(raised.exception.code, 2)
+            self.assertIn(sentence, str(raised.exception))
+            return bad
+        expect("entry 1 of its benchmarks: it has no name", lambda p: p.update(benchmarks=[1]))
+        expect("no device with its l2_bytes", lambda p: p["context"].pop("device"))
+        expect("its schema_version is 99, and 1 is understood", lambda p: p["context"].update(schema_version=99))
+        expect("has no context", lambda p: p.update(context=[]))
+        expect("no list of benchmarks", lambda p: p.update(benchmarks={}))
+        expect("entry 2 of its benchmarks: its seed is missing", lambda p: p["benchmarks"][1].pop("seed"))
+        expect("its launches is no number", lambda p: p["benchmarks"][0].update(launches="one"))
+        expect("its non_standard names", lambda p: p["benchmarks"][0].update(non_standard=[[]]))
+        expect("its correct is missing", lambda p: p["benchmarks"][0].pop("correct"))
+        expect("its real_time", lambda p: p["benchmarks"][0].update(real_time=0, time_unit="us"))
+        expect("NaN is no number", lambda p: p["benchmarks"][0].update(real_time=float("nan")))
+        ran = [*measured(row_of("r"), totals=TOTALS), *entries.not_run(XLA, PROBLEM, "cold", 1, "there is none")]
+        self.assertEqual(profile_file.fault_of({**whole, "benchmarks": ran}), "")
+        refused = 0
+        for index in (0, len(ran) - 1):  # whatever is missing or is another thing: a sentence, or it is not needed
+            for name in ran[index]:
+                for value in (None, "", "x", 0, -1, [], {}, True):
+                    profile = {**whole, "benchmarks": copy.deepcopy(ran)}
+                    profile["benchmarks"][index][name] = value
+                    if value is None:
+                        del profile["benchmarks"][index][name]
+                    if profile_file.fault_of(profile):
+                        refused += 1
+                        continue
+                    with self.subTest(name=name, value=value):
+                        profile_file.plain_problems(profile)
+                        table.render(profile["benchmarks"])
+        self.assertGreater(refused, 100)
+        bad = expect("it has no name", lambda p: p["benchmarks"].append({}))
+        self.expect_refused("it has no name", "--onto", bad, "--out", self.out)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ Each route runs in a process of its own under `qkprof exec`: its output is compa
 are counted and timed by the GPU's records of them, and the HLO of those by JAX is kept and judged by `qkprof hlo`. What a
 machine lacks or a framework refuses is an entry of the profile too, with the reason. The profile begins with the native
 variants, as `qkprof run` measures them, and is written whole or not at all.
-Exit codes: 0; 2 usage or input; 3 no route could be measured; 4 cannot be measured on this machine; 5 a wrong result.
+Onto a profile that has measurements of the routes, these are replaced by what is measured, and kept where nothing is.
+Exit codes: 0; 2 usage or input; 3 no route could be measured; 4 cannot be measured on this machine; 5 a wrong result;
+128 and the number of the signal that ended it.
 """
 
 import argparse
@@ -20,7 +22,7 @@ import tempfile
 
 import script
 
-from . import entries, execution, hlo, problems, profile_file, table
+from . import ending, entries, execution, hlo, preconditions, problems, profile_file, table
 from .routes import ROUTES
 
 NATIVES = "copy,fused_register_paired,fused_tile_shared,split_two_kernel,naive_three_kernel"
@@ -46,15 +48,14 @@ def parse_options():
     parser.add_argument("--format", choices=["table", "markdown"], default="table")
     parser.add_argument("--build-dir", metavar="DIR", default=script.BUILD, help="qkprof and its libraries; build")
     own = parser.parse_args()
-    own.qkprof = os.path.join(own.build_dir, "qkprof")
     own.build_dir = os.path.abspath(own.build_dir)
+    own.qkprof = os.path.join(own.build_dir, "qkprof")
     if not own.hlo_only and not own.out:
         raise script.Failure(2, "--out FILE says where the profile goes (or --hlo-only asks for none).")
     if own.samples < 1 or own.timeout < 1:
         raise script.Failure(2, "--samples and --timeout are at least 1.")
-    for state in own.states.split(","):
-        if state not in problems.STATES:
-            raise script.Failure(2, f"--states '{own.states}' is no list of warm and cold.")
+    preconditions.check(own)
+    own.chosen = chosen_routes(own)
     return own
 
 
@@ -123,18 +124,21 @@ def measure(own, folder):
     if len(set(wanted.values())) > 1:
         raise script.Failure(2, "The problems are of several seeds: one run of the routes has one.")
     own.seed = next(iter(wanted.values()))
-    chosen = chosen_routes(own)
-    names = {route.name for route in chosen}  # what a profile already has of them is measured anew
-    profile["benchmarks"] = [entry for entry in profile["benchmarks"] if entry["name"].split("/")[0] not in names]
     versions, made = profile["context"].get("frameworks", {}), []
-    for route in chosen:
+    for route in own.chosen:
         print(f"routes: {route.name}: {route.meaning}", file=sys.stderr)
         executed, exec_profile = execution.run_route(own, route, [problem.text for problem in wanted],
                                                      profile["context"]["device"], folder)
-        versions.update(executed.versions)
-        made += entries_of_route(own, route, wanted, executed, exec_profile)
+        of_route = entries_of_route(own, route, wanted, executed, exec_profile)
+        if all("not_run" in entry for entry in of_route):  # what is kept was measured with the others
+            versions = {**executed.versions, **versions}
+        else:
+            versions = {**versions, **executed.versions}
+        made += of_route
     profile["context"]["frameworks"] = versions
-    profile["benchmarks"] += made
+    profile["benchmarks"], kept = profile_file.merged(profile["benchmarks"], made)
+    for name, reason in kept.items():
+        print(f"routes: {name}: not run: {reason}; what {own.onto} holds of it is kept.", file=sys.stderr)
     profile_file.write(own.out, profile_file.text_of(profile))
     print(table.render(profile["benchmarks"], own.format == "markdown"), end="")
     if any(entry.get("correct") is False for entry in made):
@@ -145,7 +149,7 @@ def measure(own, folder):
 def compile_only(own, folder):
     wanted = listed_problems(own)
     compiled = 0
-    for route in chosen_routes(own):
+    for route in own.chosen:
         if not route.has_hlo:
             continue
         executed = execution.compile_route(own, route, [problem.text for problem in wanted], folder)
@@ -166,6 +170,7 @@ def compile_only(own, folder):
 
 
 def body():
+    ending.install()
     own = parse_options()
     with tempfile.TemporaryDirectory(prefix="qkprof-routes.") as folder:
         own.hlo_dir = os.path.abspath(own.hlo_dir) if own.hlo_dir else os.path.join(folder, "hlo")

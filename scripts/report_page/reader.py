@@ -53,6 +53,7 @@ class Measurement:
         self.first_form = not form
         self.standard = not e["non_standard"]
         self.empty = tensor == 0
+        self.timer = e.get("timer")
 
     @property
     def place(self):
@@ -105,14 +106,35 @@ class Profiles:
         """Right results with standard parameters: what is drawn."""
         return [m for m in self.measurements if m.standard and not m.fault]
 
-    def ceiling(self, level):
-        """The best rate of a copy through the level in bytes per second, of all the profiles."""
+    def timers(self):
+        """By which what is drawn was timed, in the order of the profiles: times of two are never compared."""
+        return list(dict.fromkeys(m.timer for m in self.shown() if m.seconds))
+
+    def timer_of_copies(self, path):
+        """By which the ceilings of the profile were timed: those of `qkprof run`, so of its own copy. None: unknown."""
+        return next((m.timer for m in self.measurements if m.source == path and m.variant == "copy" and m.seconds), None)
+
+    def ceiling(self, level, timer=None):
+        """The best rate of a copy through the level in bytes per second, of all the profiles; of those by the timer, where
+        one is named."""
         key = f"{level}_bytes_per_second"
-        rates = [c["ceilings"][key] for c in self.contexts if c.get("ceilings", {}).get(key)]
+        contexts = [c for path, c in zip(self.paths, self.contexts)
+                    if timer is None or self.timer_of_copies(path) in (None, timer)]
+        if not contexts:
+            return Number(None, reason="no copy through it was timed so")
+        rates = [c["ceilings"][key] for c in contexts if c.get("ceilings", {}).get(key)]
         if rates:
             return Number(max(rates))
-        reasons = [c["ceilings"].get(key + "_reason", "") for c in self.contexts if "ceilings" in c]
+        reasons = [c["ceilings"].get(key + "_reason", "") for c in contexts if "ceilings" in c]
         return Number(None, reason=next(filter(None, reasons), "the profile does not hold it"))
+
+    def copy_fraction(self, m):
+        """Of the fastest ceiling's rate on its problem, by its own timer, where the profile does not say it itself."""
+        if "copy_fraction" in m.entry or not m.seconds:
+            return m.number("copy_fraction")
+        times = [of.time.value for of in self.shown() if of.family == "ceiling" and of.seconds
+                 and (of.problem, of.dtype, of.state, of.timer) == (m.problem, m.dtype, m.state, m.timer)]
+        return Number(min(times) / m.time.value) if times else Number(None, reason="no copy was timed so")
 
 
 def read_one(path):

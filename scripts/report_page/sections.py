@@ -9,6 +9,7 @@ from .table import Table
 
 STATES = ["cold", "warm"]
 DTYPES = ["f32", "bf16", "f16"]
+TIMERS = {"graph_events": "replays of a CUDA graph", "cupti": "records of the GPU"}  # and how an entry names it
 RESIDENT = 0.3  # of the L2: a quarter and the tables, so that nothing leaves it
 
 
@@ -28,6 +29,10 @@ def unique(items):
     return list(dict.fromkeys(items))
 
 
+def timed_by(timer):
+    return f"timed by {TIMERS.get(timer, timer)}" if timer else "not timed"
+
+
 def name_of(*words):
     return "-".join(words).replace(" ", "-").replace("/", "-")
 
@@ -37,7 +42,10 @@ class Report:
         self.profiles = profiles
         self.shown = profiles.shown()
         self.look = Look(profiles.measurements)
-        self.ceilings = {level: profiles.ceiling(level) for level in ("dram", "l2")}
+        timers = profiles.timers()
+        # A timer None among several is that of what has no time; where there is one, all is by it.
+        self.timers = timers + ([None] if None not in timers else []) if len(timers) > 1 else [None]
+        self.ceilings = {timer: {level: profiles.ceiling(level, timer) for level in ("dram", "l2")} for timer in self.timers}
         self.dtypes = [dtype for dtype in DTYPES if any(m.dtype == dtype for m in self.shown)]
         self.modelled = any(m.number(f"{level}_traffic_bytes").modelled for m in self.shown for level, _ in plots.LEVELS)
 
@@ -65,9 +73,27 @@ class Report:
                     found.append((f"{problem} {dtype}, {state}, {format_bytes(max(m.working_set for m in cell))}", cell))
         return found
 
-    def panels_of(self, section, draw):
-        for title, cell in self.cells():
-            panel = draw(cell, title)
+    def by_timer(self, measurements):
+        """(timer, what follows a title, what follows a name, measurements) of each timer: times of two are in no panel and
+        no table together. Where all is by one, it is not said."""
+        if self.timers == [None]:
+            return [(None, "", [], measurements)]
+        groups = [(timer, [m for m in measurements if (m.timer if m.seconds else None) == timer]) for timer in self.timers]
+        return [(timer, f", {timed_by(timer)}", [str(timer)], of) for timer, of in groups if of]
+
+    def timed_cells(self):
+        """(title, timer, measurements): the cells by timer."""
+        return [(title + words, timer, of) for title, cell in self.cells() for timer, words, _, of in self.by_timer(cell)]
+
+    def about_timers(self):
+        """What a section of times says of them; empty where all is by one."""
+        named = [timed_by(timer) for timer in self.timers if timer is not None]
+        return f" What was {' and what was '.join(named)} is never compared: each stands apart, with its own ceiling." \
+            if named else ""
+
+    def panels_of(self, section, cells, draw):
+        for title, *cell in cells:
+            panel = draw(*cell, title)
             if panel:
                 section.panels.append(panel)
         section.columns = max(2, len(self.dtypes))  # of one dtype cold beside warm
@@ -93,7 +119,7 @@ class Report:
                           "through the DRAM and through the L2, by the bytes that copies move; gamma and the tables "
                           "count here, also for copy, which needs none. Dashed: where the L2 ends.")
         section.columns = max(2, len(self.dtypes))  # of one dtype cold beside warm
-        section.lead = self.no_times() or section.lead
+        section.lead = self.no_times() or section.lead + self.about_timers()
         if self.no_times():
             return section
         sizes = sorted({m.working_set for m in self.shown})
@@ -101,15 +127,17 @@ class Report:
             for state in STATES:
                 for dtype in self.dtypes:
                     of = [m for m in self.shown if (m.series, m.state, m.dtype) == (series, state, dtype)]
-                    panel = plots.throughput(of, self.ceilings, self.profiles.l2_bytes, sizes, self.look,
-                                             name_of("throughput", series, dtype, state),
-                                             f"{dtype}, {state}, heads {series}")
-                    if panel:
-                        section.panels.append(panel)
-                        section.tables.append(self.throughput_table(of, panel.caption))
-        for level, ceiling in self.ceilings.items():
-            if ceiling.value is None:
-                section.notes.append(f"no ceiling of the {level.upper()}: {ceiling.reason}")
+                    for timer, words, name, timed in self.by_timer(of):
+                        panel = plots.throughput(timed, self.ceilings[timer], self.profiles.l2_bytes, sizes, self.look,
+                                                 name_of("throughput", series, dtype, state, *name),
+                                                 f"{dtype}, {state}, heads {series}{words}")
+                        if panel:
+                            section.panels.append(panel)
+                            section.tables.append(self.throughput_table(timed, panel.caption))
+        for timer, words, _, _ in self.by_timer([m for m in self.shown if m.seconds]):
+            for level, ceiling in self.ceilings[timer].items():
+                if ceiling.value is None:
+                    section.notes.append(f"no ceiling of the {level.upper()}{words}: {ceiling.reason}")
         section.notes += self.unknown_times()
         return section
 
@@ -128,7 +156,7 @@ class Report:
                           "How many times the bytes that the operation must move there were moved: what warps asked for "
                           "(L1), between the SMs and the L2, and in the DRAM. 1x is the floor. Where the operation needs "
                           "nothing of a level, the bytes stand there.")
-        self.panels_of(section, lambda cell, title: plots.levels(cell, self.look, name_of("levels", title), title))
+        self.panels_of(section, self.cells(), lambda cell, title: plots.levels(cell, self.look, name_of("levels", title), title))
         unknown = {}
         for title, cell in self.cells():
             table = Table(["variant", *(f">{label}" for _, label in plots.LEVELS), ">shared memory"], caption=title)
@@ -154,16 +182,16 @@ class Report:
                           "were attained. A filled mark is the DRAM, a hollow one of the same variant the L2. The lines "
                           "are what copies reached through each: a mark on the line of its level is bound by it. Where "
                           "the DRAM moves less than a tenth of what is needed, its mark is left out.")
-        section.lead = self.no_times() or section.lead
+        section.lead = self.no_times() or section.lead + self.about_timers()
         if self.no_times():
             return section
-        self.panels_of(section, lambda cell, title: plots.roofline(cell, self.ceilings, self.look,
-                                                                   name_of("roofline", title), title))
+        self.panels_of(section, self.timed_cells(), lambda timer, cell, title: plots.roofline(
+            cell, self.ceilings[timer], self.look, name_of("roofline", title), title))
         unknown = {}
-        for title, cell in self.cells():
+        for title, _, cell in self.timed_cells():
             table = Table(["variant", ">GB/s", ">of copy", "bound by", ">of bound"], caption=title)
             for m in cell:
-                rate, copy, bound = m.throughput, m.number("copy_fraction"), m.number("bound_fraction")
+                rate, copy, bound = m.throughput, self.profiles.copy_fraction(m), m.number("bound_fraction")
                 by = m.number("bound_by")
                 table.rows.append([m.variant, "unknown" if rate.value is None else f"{rate.value / 1e9:,.0f}",
                                    "unknown" if copy.value is None else f"{copy.value:.1%}", by.value or "unknown",
@@ -203,11 +231,12 @@ class Report:
                           "Every sample, in percent from the median of its variant; in a row the first sample is above, the "
                           "last below. The bar is the middle half. A cross is a sample taken while heat or power held the "
                           "GPU back, which no median includes.")
-        section.lead = self.no_times() or section.lead
+        section.lead = self.no_times() or section.lead + self.about_timers()
         if self.no_times():
             return section
-        self.panels_of(section, lambda cell, title: plots.distributions(cell, self.look, name_of("times", title), title))
-        for title, cell in self.cells():
+        self.panels_of(section, self.timed_cells(), lambda _, cell, title: plots.distributions(
+            cell, self.look, name_of("times", title), title))
+        for title, _, cell in self.timed_cells():
             table = Table(["variant", ">median", ">least", ">most", ">samples", ">throttled"], caption=title)
             for m in cell:
                 times = ([m.time.value, min(m.seconds), max(m.seconds)] if m.seconds else [None] * 3)
@@ -227,8 +256,10 @@ class Report:
             if device.get("facts", {}).get(key):
                 facts.append((label, device["facts"][key]))
         for level, label in (("dram", "DRAM ceiling"), ("l2", "L2 ceiling")):
-            if self.ceilings[level].value:
-                facts.append((label, format_rate(self.ceilings[level].value)))
+            for timer in self.timers:
+                rate = self.ceilings[timer][level].value
+                if rate and (timer is not None or self.timers == [None]):
+                    facts.append((label + (f", {timed_by(timer)}" if timer else ""), format_rate(rate)))
         facts.append(("measured", ", ".join(unique(c["date"][:10] for c in self.profiles.contexts))))
         facts.append(("commit", ", ".join(unique(str(c.get("commit", "unknown")) for c in self.profiles.contexts))))
         rows = [row for c in self.profiles.contexts for row in c.get("calibration", {}).get("rows", [])]
