@@ -13,6 +13,7 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 ExecProfile profile_of(const Collector& collector) { return collector.profile(1'000'000'000'000'000); }
 
@@ -64,6 +65,22 @@ TEST(ExecBounds, OfTooManyRangesTheIdleAreCountedTogether) {
     EXPECT_EQ(profile.ranges[1].calls, 5000U);
     EXPECT_EQ(profile.ranges[1].most_launches, 0U);
     EXPECT_EQ(parse_exec_profile(to_json(profile), "p").ranges[1].calls, 5000U);
+    EXPECT_THAT(profile.remarks, Contains(HasSubstr("Of so many ranges the 5000 in which nothing was submitted")));
+    EXPECT_THAT(profile.remarks, Not(Contains(HasSubstr("distinct ranges"))));
+}
+
+TEST(ExecBounds, AsManyRangesAsAreKeptApartAreNotTooMany) {
+    Collector::Limits limits;
+    limits.ranges = 6;
+    Collector collector(nullptr, limits);
+    MadeUpProcess process(collector);
+    for (int i = 0; i < 6; ++i) {
+        process.pop(process.push("range " + std::to_string(i)));
+    }
+    EXPECT_EQ(profile_of(collector).ranges.size(), 6U);
+    EXPECT_THAT(profile_of(collector).remarks, testing::IsEmpty());
+    process.pop(process.push("one more"));
+    EXPECT_THAT(profile_of(collector).remarks, Contains(HasSubstr("at least 6 distinct ranges")));
 }
 
 TEST(ExecBounds, RecordsThatComeAfterTheirRangeWasCounted) {

@@ -15,8 +15,9 @@ class HloCli : public Program {
     static std::string data(const std::string& name) { return std::string(QKPROF_TESTS_FOLDER) + "/data/hlo/" + name; }
 
     // In which the kernel ran so often in one call of the range "call".
-    void write_profile(const std::string& kernel, std::uint64_t count) const {
+    void write_profile(const std::string& kernel, std::uint64_t count, bool complete = true) const {
         exec::ExecProfile profile;
+        profile.complete = complete;
         profile.work.kernels.emplace_back();
         profile.work.kernels.back().name = kernel;
         profile.work.kernels.back().count = count;
@@ -48,10 +49,16 @@ TEST_F(HloCli, PrintsAPromise) {
 }
 
 TEST_F(HloCli, ComparesWithTheHloBefore) {
-    const std::string table =
-        out(data("documents/int8_matmul.hlo") + " --before " + data("documents/int8_matmul.before.hlo"));
-    EXPECT_THAT(table, HasSubstr("Before optimisation: 5 operations"));
+    const std::string table = out(data("h200/int8mm.hlo") + " --before " + data("h200/int8mm.before.hlo"));
+    EXPECT_THAT(table, HasSubstr("Before optimisation: "));
     EXPECT_THAT(table, HasSubstr("None is left outside of fusions."));
+}
+
+TEST_F(HloCli, TheHloBeforeIsOfTheSameModuleAndNotOptimised) {
+    expect_refused("hlo " + data("h200/loop.hlo") + " --before " + data("h200/scan.before.hlo"),
+                   "holds jit_scan, and the optimised text is of jit_loop");
+    expect_refused("hlo " + data("h200/loop.hlo") + " --before " + data("h200/loop.hlo"),
+                   "--before is optimised itself");
 }
 
 TEST_F(HloCli, ReadsAFolderOfDumps) {
@@ -79,7 +86,12 @@ TEST_F(HloCli, ExitCodesOfWhatRan) {
     EXPECT_EQ(qkprof("hlo " + file).exit_code, 3);
     const Result none = qkprof("hlo " + file + " --range nowhere");
     EXPECT_EQ(none.exit_code, 2);
-    EXPECT_THAT(none.err, HasSubstr("nowhere"));
+    EXPECT_THAT(none.err, HasSubstr("--range nowhere: there was no such range."));
+    write_profile("fusion_8", 1, false);
+    const Result cut = qkprof("hlo " + file + " --range call");
+    EXPECT_EQ(cut.exit_code, 3);
+    EXPECT_THAT(cut.err, HasSubstr("The profile is not complete"));
+    EXPECT_THAT(cut.out, HasSubstr("but the profile may hold less than ran"));
 }
 
 TEST_F(HloCli, BadInputIsOneSentence) {

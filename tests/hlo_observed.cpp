@@ -52,6 +52,8 @@ class HloObserved : public testing::Test {
         return observed.rows[static_cast<std::size_t>(&p.row(name) - p.promise.rows.data())];
     }
 
+    HloObserved() { profile_.complete = true; }
+
     ExecProfile profile_;
 };
 
@@ -115,7 +117,8 @@ TEST_F(HloObserved, WhatIsLeftBelongsToTheOneCallThatMayHaveLaunchedIt) {
     const Observed o =
         observe_calls(p, 2,
                       {kernel("loop_add_fusion", 20), kernel("wrapped_sine", 20), kernel("loop_reduce_fusion", 20),
-                       kernel("ampere_sgemm_64x64", 20), kernel("splitKreduce", 20)});
+                       kernel("ampere_sgemm_64x64", 20), kernel("splitKreduce", 20)},
+                      4);
     EXPECT_THAT(o.differences, IsEmpty());
     EXPECT_EQ(of(o, p, "custom-call.1").kernels, 20);
     EXPECT_EQ(o.classes.at(Class::library), 20);
@@ -215,6 +218,68 @@ TEST_F(HloObserved, WhatNothingJoinsIsSaid) {
     EXPECT_EQ(observe(p.promise, profile_, {}).joined, 0U);
     profile_.work.kernels = {kernel("something else", 5)};
     EXPECT_EQ(observe(p.promise, profile_, {}).joined, 0U);
+}
+
+TEST_F(HloObserved, RangesOfOtherModulesAloneJoinNothing) {
+    const Promised p(data_text("h200/qk_seed.hlo"));
+    profile_.work.kernels = {kernel("fusion_8", 2)};
+    profile_.ranges = {
+        range("TSL", "XlaModule:#hlo_module=jit_other,program_id=1#", 2, {kernel("fusion_8", 2)}),
+        range("TSL", "XlaModule:#hlo_module=jit_another,program_id=2#", 2, {}),
+    };
+    const Observed o = observe(p.promise, profile_, {});
+    EXPECT_TRUE(o.nothing_joined());
+    EXPECT_THAT(o.of_others, ElementsAre("jit_another", "jit_other"));
+    profile_.ranges.push_back(
+        range("TSL", "XlaModule:#hlo_module=jit_qk_seed,program_id=3#", 2, {kernel("fusion_8", 2)}));
+    EXPECT_THAT(observe(p.promise, profile_, {}).of_others, IsEmpty());
+    EXPECT_EQ(observe(p.promise, profile_, {}).joined, 1U);
+}
+
+// Two arrays are copied each time.
+std::string copying() {
+    return in_module("  %x = f32[8] parameter(0)\n  %a = f32[8] copy(%x)\n  ROOT %b = f32[8] copy(%a)\n");
+}
+
+TEST_F(HloObserved, CopiesThatWereNotMadeBreakAPromise) {
+    const Promised p(copying());
+    const Observed o = observe_calls(p, 3, {}, 6);
+    EXPECT_THAT(o.differences, IsEmpty());
+    EXPECT_FALSE(o.nothing_joined());
+    EXPECT_EQ(o.class_transfers.at(Class::transfer), 2);
+    const Observed none = observe_calls(p, 3, {});
+    EXPECT_THAT(none.differences, ElementsAre("a, b: promised 2 copies or fills, ran 0."));
+    EXPECT_TRUE(none.broken);
+    const Observed more = observe_calls(p, 3, {}, 9);
+    EXPECT_THAT(more.differences, ElementsAre("a, b: promised 2 copies or fills, ran 3, perhaps the program's own."));
+    EXPECT_FALSE(more.broken);
+}
+
+TEST_F(HloObserved, AnInstructionsOwnRangeSaysWhatItCopied) {
+    const Promised p(copying());
+    const std::string module = "XlaModule:#hlo_module=made_up,program_id=1#";
+    profile_.ranges = {range("TSL", module, 2, {}), range("TSL", "Thunk:#hlo_op=a#", 2, {}, {"TSL@" + module}),
+                       range("TSL", "Thunk:#hlo_op=b#", 2, {}, {"TSL@" + module})};
+    profile_.ranges[0].work.transfers = profile_.ranges[2].work.transfers = 2;
+    const Observed o = observe(p.promise, profile_, {});
+    EXPECT_EQ(of(o, p, "b").transfers, 1);
+    EXPECT_THAT(o.differences, ElementsAre("a: promised 1 copy or fill, ran 0."));
+    EXPECT_TRUE(o.broken);
+}
+
+TEST_F(HloObserved, WhereRecordsAreMissingTooFewBreaksNoPromise) {
+    const Promised p(copying());
+    exec::ProcessRow process;
+    process.process = 7;
+    process.all_sent = true;
+    process.without_record = 2;
+    profile_.processes = {process};
+    const Observed o = observe_calls(p, 3, {});
+    EXPECT_THAT(o.doubts, ElementsAre("Process 7: 2 submission(s) have no record."));
+    EXPECT_EQ(o.differences.size(), 1U);
+    EXPECT_FALSE(o.broken);
+    profile_.complete = false;
+    EXPECT_EQ(observe_calls(p, 3, {}).doubts.size(), 2U);
 }
 
 TEST(HloKernelNames, AreInstructionsNames) {

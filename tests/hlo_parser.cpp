@@ -191,7 +191,7 @@ TEST(HloParser, WhatIsNestedDeeplyIsRefused) {
         chain += fmt::format("%f{} {{\n  ROOT %a = f32[] call(), to_apply=%f{}\n}}\n", i, i - 1);
     }
     EXPECT_THAT(refusal(in_module("  ROOT %a = f32[] call(), to_apply=%f99\n", chain)),
-                HasSubstr("call each other deeper than 64 levels"));
+                StartsWith("f.hlo, line 199: computations call each other deeper than 64 levels"));
 }
 
 // Each computation runs the one before twice.

@@ -36,6 +36,7 @@ TEST(HloTable, OfAnExcerptAsMarkdownAndRows) {
 TEST(HloTable, BesideWhatRan) {
     const Promised p(data_text("h200/transp.hlo"));
     exec::ExecProfile profile;
+    profile.complete = true;
     exec::RangeRow& range = profile.ranges.emplace_back();
     range.name = "call";
     range.calls = 10;
@@ -61,6 +62,42 @@ TEST(HloTable, BesideWhatRan) {
 TEST(HloTable, TextThatIsNoUtf8IsStillJson) {
     const Promised p(in_module("  ROOT %a = f32[] constant(1), metadata={op_name=\"\xff\x1b\"}\n"));
     EXPECT_EQ(nlohmann::json::parse(json_text(p.promise, {}))["instructions"][0]["op_name"], "\xef\xbf\xbd\x1b");
+}
+
+TEST(HloTable, CountsAreSaidInWords) {
+    const auto of = [](const std::string& entry, const std::string& before = "") {
+        const Promised p(in_module(entry, before));
+        return to_text(promise_table(p.promise, nullptr, {}), false);
+    };
+    const std::string x = "  %x = f32[8] parameter(0)\n";
+    const std::string nothing = of("  ROOT %x = f32[8] parameter(0)\n");
+    EXPECT_THAT(nothing, HasSubstr("Nothing is launched for 1 parameter.\nPromises no kernel.\n"));
+    const std::string foreign = of(x + "  ROOT %a = f32[8] custom-call(%x), custom_call_target=\"mine\"\n");
+    EXPECT_THAT(foreign, HasSubstr("1 custom call: an unknown number of kernels."));
+    EXPECT_THAT(foreign, HasSubstr("Promises any number of kernels an execution"));
+    const std::string library = of(x + "  ROOT %a = f32[8] fft(%x), fft_type=FFT, fft_length={8}\n");
+    EXPECT_THAT(library, HasSubstr("1 library call: at least 1 kernel."));
+    const std::string body = "%body {\n  %y = f32[8] parameter(0)\n  ROOT %z = f32[8] negate(%y)\n}\n\n";
+    const std::string around =
+        "%around {\n  %y = f32[8] parameter(0)\n  ROOT %w = f32[8] while(%y), body=%body, "
+        "backend_config={\"known_trip_count\":{\"n\":\"9000000000000000000\"}}\n}\n\n";
+    const std::string turns =
+        "  ROOT %o = f32[8] while(%x), body=%around, "
+        "backend_config={\"known_trip_count\":{\"n\":\"9000000000000000000\"}}\n";
+    const std::string many = of(x + turns, body + around);
+    EXPECT_THAT(many, HasSubstr("Promises more kernels an execution than can be counted."));
+    EXPECT_THAT(many, HasSubstr("it moves more bytes than can be counted"));
+    EXPECT_THAT(many, testing::Not(HasSubstr("18446744073709551615")));
+    EXPECT_THAT(many, testing::Not(HasSubstr("PiB")));
+    for (const std::string wrong : {"-3", "99999999999999999999"}) {
+        const std::string table =
+            of(x +
+                   "  ROOT %o = f32[8] while(%x), body=%body, backend_config={\"known_trip_count\""
+                   ":{\"n\":\"" +
+                   wrong + "\"}}\n",
+               body);
+        EXPECT_THAT(table, HasSubstr("its known_trip_count, " + wrong + ", is no count of turns"));
+    }
 }
 
 TEST(HloTable, ATextThatIsNotOptimisedIsSaidToBe) {

@@ -1,6 +1,7 @@
 // qkprof hlo: what XLA's optimised HLO text promises to launch on the GPU, and what became of the promise.
 #include "cli.h"
 
+#include "exec/exec_table.h"
 #include "exec/per_call.h"
 #include "hlo/before.h"
 #include "hlo/buffers.h"
@@ -80,9 +81,32 @@ struct Known {
 
 hlo::Observed observed_of(const HloOptions& options, const hlo::Promise& promise) {
     const exec::ExecProfile profile = exec::read_exec_profile(options.observed);
-    const std::vector<const exec::RangeRow*> ranges =
-        options.range.empty() ? std::vector<const exec::RangeRow*>() : exec::ranges_of(profile, options.range);
+    const std::vector<const exec::RangeRow*> ranges = options.range.empty()
+                                                          ? std::vector<const exec::RangeRow*>()
+                                                          : exec::ranges_of(profile, options.range, "--range");
+    for (const std::string& sentence : exec::doubts_of(profile)) {
+        say(sentence);
+    }
     return hlo::observe(promise, profile, ranges);
+}
+
+// Of what is to be compared with the optimised module.
+hlo::Module before_of(const std::filesystem::path& file, const hlo::Module& after) {
+    hlo::Module before = hlo::read_module(file);
+    if (!before.name.empty() && !after.name.empty() && before.name != after.name) {
+        throw InputError(fmt::format(
+            "--before is of another module: {} holds {}, and the optimised text is of {}. Give the text of {} "
+            "before optimisation.",
+            file.string(), before.name, after.name, after.name));
+    }
+    const auto scheduled = before.attributes.find("is_scheduled");
+    if (scheduled != before.attributes.end() && scheduled->second == "true") {
+        throw InputError(
+            fmt::format("--before is optimised itself: {} is scheduled, as only HLO after optimisation is. "
+                        "Give the text of {} before optimisation.",
+                        file.string(), before.name.empty() ? "the module" : before.name));
+    }
+    return before;
 }
 
 // The promise points into the module: it is filled where it stays.
@@ -91,7 +115,7 @@ void fill(Known& known, const HloOptions& options) {
     known.module = hlo::read_module(files.after);
     known.promise = hlo::promise_of(known.module);
     if (!files.before.empty()) {
-        const hlo::Module before = hlo::read_module(files.before);
+        const hlo::Module before = before_of(files.before, known.module);
         known.before = hlo::compare(hlo::promise_of(before), known.promise);
     }
     if (!files.buffers.empty()) {
@@ -103,6 +127,30 @@ void fill(Known& known, const HloOptions& options) {
     if (!options.observed.empty()) {
         known.observed = observed_of(options, known.promise);
     }
+}
+
+// Of the promise beside what ran; says why it is inconclusive.
+Exit verdict_of(const hlo::Observed& observed) {
+    if (!observed.of_others.empty()) {
+        say(hlo::others_sentence(observed));
+        return Exit::inconclusive;
+    }
+    if (observed.nothing_joined()) {
+        say("Nothing that ran could be joined with an instruction: the profile is of another program, or its range of "
+            "another part.");
+        return Exit::inconclusive;
+    }
+    if (observed.broken) {
+        return Exit::failed;
+    }
+    if (!observed.doubts.empty()) {
+        say("Whether it ran as promised is not known, as the profile may hold less than ran:");
+        for (const std::string& sentence : observed.doubts) {
+            say(sentence);
+        }
+        return Exit::inconclusive;
+    }
+    return Exit::passed;
 }
 
 Exit hlo_command(const HloOptions& options) {
@@ -127,12 +175,7 @@ Exit hlo_command(const HloOptions& options) {
             print(hlo::json_text(known.promise, known.beside()));
             break;
     }
-    if (observed != nullptr && observed->joined == 0) {
-        say("Nothing that ran could be joined with an instruction: the profile is of another program, or its range of "
-            "another part.");
-        return Exit::inconclusive;
-    }
-    return observed != nullptr && observed->broken ? Exit::failed : Exit::passed;
+    return observed == nullptr ? Exit::passed : verdict_of(*observed);
 }
 
 }  // namespace
@@ -162,7 +205,9 @@ void add_hlo(CLI::App& app, Action& chosen) {
         "A fusion promises one kernel. A library's kernels and a foreign function's are an unknown number. Copies of\n"
         "memory are no kernels. With --observed the exit code is 1 where a firm promise is broken (a fusion that is "
         "not\n"
-        "one launch an execution, a kernel that nothing promised), 3 where nothing could be joined.");
+        "one launch an execution, a kernel that nothing promised, a copy that was not made), 3 where nothing could be "
+        "joined or records are\n"
+        "missing.");
     command->final_callback([command, options, &chosen] {
         chosen = [command, options] {
             unknown_words(*command, {});

@@ -360,9 +360,13 @@ std::vector<std::string> Collector::remarks() const {
         remarks.push_back(fmt::format("There are at least {} distinct kernels: those that came later are one row, {}.",
                                       limits_.kernels, others_name));
     }
-    if (rows_.full()) {
+    if (rows_.left_out()) {
         remarks.push_back(fmt::format("There are at least {} distinct ranges: those that came later are one row, {}.",
                                       limits_.ranges, others_name));
+    }
+    if (const std::size_t idle = rows_.idle_together(); idle > 0) {
+        remarks.push_back(fmt::format(
+            "Of so many ranges the {} in which nothing was submitted are counted together, {}.", idle, others_name));
     }
     if (room_.kernels == 0 || room_.forms == 0) {
         remarks.push_back(

@@ -84,7 +84,7 @@ std::string kernel_line(const RangeRow& range, const KernelRow& kernel, std::siz
 
 }  // namespace
 
-std::vector<const RangeRow*> ranges_of(const ExecProfile& profile, std::string_view text) {
+std::vector<const RangeRow*> ranges_of(const ExecProfile& profile, std::string_view text, std::string_view option) {
     std::vector<const RangeRow*> exact;
     std::vector<const RangeRow*> matching;
     std::set<std::string> names;
@@ -101,11 +101,11 @@ std::vector<const RangeRow*> ranges_of(const ExecProfile& profile, std::string_v
         return exact.empty() ? matching : exact;
     }
     if (names.empty()) {
-        throw InputError(fmt::format("--per-call {}: the command had no NVTX range.", text));
+        throw InputError(fmt::format("{} {}: the command had no NVTX range.", option, text));
     }
     const std::vector<std::string> all(names.begin(), names.end());
     const std::string near = nearest_name(text, all);
-    throw InputError(fmt::format("--per-call {}: there was no such range.{} There were {}.", text,
+    throw InputError(fmt::format("{} {}: there was no such range.{} There were {}.", option, text,
                                  near.empty() ? "" : fmt::format(" Did you mean '{}'?", near), list_of(names)));
 }
 

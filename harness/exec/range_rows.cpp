@@ -80,6 +80,11 @@ void RangeRows::end_call(std::uint32_t number, std::optional<std::uint32_t> plac
     }
 }
 
+std::size_t RangeRows::idle_together() const {
+    const auto idle = [](const Row& row) { return is_idle(row); };
+    return is_crowded() ? static_cast<std::size_t>(std::count_if(rows_.begin() + 1, rows_.end(), idle)) : 0;
+}
+
 std::vector<RangeRow> RangeRows::rows(const KernelNames& names) const {
     std::vector<std::vector<std::uint32_t>> children(rows_.size());
     std::vector<std::uint32_t> next;  // the first at the end
@@ -88,7 +93,7 @@ std::vector<RangeRow> RangeRows::rows(const KernelNames& names) const {
     }
     std::vector<RangeRow> ranges;
     std::vector<std::vector<std::string>> paths(rows_.size());  // with the range itself
-    const bool crowded = rows_.size() > most_idle_listed;
+    const bool crowded = is_crowded();
     Row rest = rows_[others];
     while (!next.empty()) {
         const std::uint32_t number = next.back();

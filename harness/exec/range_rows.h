@@ -39,6 +39,10 @@ class RangeRows {
     std::uint32_t number_of(std::uint32_t parent, std::string_view domain, std::string_view name);
     Row& at(std::uint32_t number) { return rows_[number]; }
     bool full() const { return rows_.size() > most_; }
+    // Some range had no row of its own, as there were too many.
+    bool left_out() const { return rows_[others].calls > 0; }
+    // Rows in which nothing was submitted that rows() counts with the others.
+    std::size_t idle_together() const;
 
     // A call begins: where it is to be kept in first_calls; none where it is not.
     std::optional<std::uint32_t> begin_call(std::uint32_t number, Room& room);
@@ -51,6 +55,8 @@ class RangeRows {
     static constexpr std::size_t most_idle_listed = 4096;
 
   private:
+    bool is_crowded() const { return rows_.size() > most_idle_listed; }
+
     std::size_t most_;
     std::vector<Row> rows_;
     std::unordered_map<std::string, std::uint32_t> numbers_;

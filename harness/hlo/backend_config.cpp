@@ -60,4 +60,16 @@ std::optional<std::int64_t> known_trip_count(const Instruction& instruction) {
     return turns && *turns >= 0 ? turns : std::nullopt;
 }
 
+std::string refused_trip_count(const Instruction& instruction) {
+    const nlohmann::json config = backend_config(instruction);
+    const nlohmann::json& turns = within(config, {"known_trip_count", "n"});
+    if (turns.is_null() || known_trip_count(instruction)) {
+        return {};
+    }
+    constexpr std::size_t longest = 40;
+    const std::string text = turns.is_string() ? turns.get<std::string>()
+                                               : turns.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return printable(text, longest);
+}
+
 }  // namespace qkprof::hlo

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace qkprof::hlo {
 
@@ -21,5 +22,7 @@ std::optional<std::int64_t> whole(const nlohmann::json& json);
 
 // Of a while: null where the text does not say how often it turns.
 std::optional<std::int64_t> known_trip_count(const Instruction& instruction);
+// What the text says of it, where that is no such number: negative, or too large. Empty: it says nothing, or a number.
+std::string refused_trip_count(const Instruction& instruction);
 
 }  // namespace qkprof::hlo

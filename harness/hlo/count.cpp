@@ -33,7 +33,8 @@ Count either(const Count& a, const Count& b) {
 }
 
 std::string text_of(const Count& count) {
-    return count.exact()     ? fmt::format("{}", count.least)
+    return count.beyond()    ? "more than can be counted"
+           : count.exact()   ? fmt::format("{}", count.least)
            : count.most      ? fmt::format("{} to {}", count.least, *count.most)
            : count.least > 0 ? fmt::format("at least {}", count.least)
                              : "unknown";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -12,6 +13,8 @@ struct Count {
     std::optional<std::uint64_t> most = 0;  // none: unknown, however many
 
     bool exact() const { return most == least; }
+    // Beyond 64 bits: more than `least`, which is the largest number.
+    bool beyond() const { return least == std::numeric_limits<std::uint64_t>::max(); }
     bool none() const { return most == std::uint64_t{0}; }
     bool holds(double value) const {
         return value >= static_cast<double>(least) && (!most || value <= static_cast<double>(*most));
@@ -30,7 +33,7 @@ Count operator*(const Count& a, const Count& b);
 // One or the other.
 Count either(const Count& a, const Count& b);
 
-// "1", "0 to 3", "at least 1", "unknown".
+// "1", "0 to 3", "at least 1", "unknown", "more than can be counted".
 std::string text_of(const Count& count);
 
 }  // namespace qkprof::hlo

@@ -54,17 +54,20 @@ class Depths {
         }
         depth_[index] = open;
         std::size_t depth = 0;
+        std::size_t deepest = line;  // the line of the deepest call
         for (const Instruction& instruction : module_.computations[index].instructions) {
             for (const Called& called : instruction.called) {
                 if (called.computation != nowhere) {
-                    depth = std::max(depth, visit(called.computation, instruction.line) + 1);
+                    const std::size_t below = visit(called.computation, instruction.line) + 1;
+                    deepest = below > depth ? instruction.line : deepest;
+                    depth = std::max(depth, below);
                 }
             }
         }
         --visiting_;
         if (depth > deepest_calls) {
-            scan_.fail_at(
-                line, fmt::format("computations call each other deeper than {} levels: it is not read", deepest_calls));
+            scan_.fail_at(deepest, fmt::format("computations call each other deeper than {} levels: it is not read",
+                                               deepest_calls));
         }
         return depth_[index] = depth;
     }

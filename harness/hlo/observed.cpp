@@ -1,5 +1,6 @@
 #include "observed.h"
 
+#include "count_doubts.h"
 #include "error.h"
 #include "kernel_names.h"
 #include "promise_table.h"
@@ -39,11 +40,15 @@ std::string number_text(double value) {
 class Join {
   public:
     Join(const Promise& promise, const exec::ExecProfile& profile, const std::vector<const exec::RangeRow*>& ranges)
-        : promise_(promise), scope_(scope_of(*promise.module, profile, ranges)), left_(scope_.kernels) {}
+        : promise_(promise), scope_(scope_of(*promise.module, profile, ranges)), left_(scope_.kernels) {
+        observed_.doubts = count_doubts(profile, ranges);
+        observed_.of_others.assign(scope_.other_modules.begin(), scope_.other_modules.end());
+    }
 
     Observed run() {
         observed_.rows.resize(promise_.rows.size());
         observed_.scoped = scope_.calls > 0;
+        observed_.identified = scope_.of_module || (observed_.scoped && promise_.kernels.none());
         make_groups();
         for (Group& group : groups_) {
             take_ranges(group);
@@ -59,6 +64,7 @@ class Join {
             judge(group);
         }
         take_strays();
+        judge_transfers();
         sum_up();
         return std::move(observed_);
     }
@@ -186,7 +192,8 @@ class Join {
             observed_.differences.push_back(
                 fmt::format("{}: promised {}, ran {}{}.", names_of(group), text_of(group.promised), number_text(ran),
                             elsewhere ? ", perhaps of another module: choose its calls with --range" : ""));
-            observed_.broken = observed_.broken || (!elsewhere && first.verdict.kind == Class::fusion);
+            observed_.broken =
+                observed_.broken || (!elsewhere && first.verdict.kind == Class::fusion && counts(group.promised, ran));
         }
     }
 
@@ -245,8 +252,64 @@ class Join {
             observed_.differences.push_back(fmt::format("{}: promised {}, ran {}: all that no other instruction did.",
                                                         printable(name_of(row), 80), text_of(row.kernels()),
                                                         number_text(ran)));
-            observed_.broken = observed_.broken || row.kernels().exact();
+            observed_.broken = observed_.broken || (row.kernels().exact() && counts(row.kernels(), ran));
         }
+    }
+
+    // Too few breaks no promise where records may be missing.
+    bool counts(const Count& promised, double ran) const {
+        return observed_.doubts.empty() || ran >= static_cast<double>(promised.least);
+    }
+
+    // An instruction's by XLA's ranges; all together by the sum, in which a program's own copies may be, too.
+    void judge_transfers() {
+        std::map<std::string, Count> promised;  // an instruction that two rows run has its ranges once
+        std::vector<std::size_t> copying;
+        for (std::size_t i = 0; i < promise_.rows.size(); ++i) {
+            const Count own = promise_.rows[i].transfers();
+            if (!own.none()) {
+                copying.push_back(i);
+                Count& sum = promised[promise_.rows[i].instruction->name];
+                sum = sum + own;
+            }
+        }
+        bool named = false;
+        for (const std::size_t i : copying) {
+            const std::string& name = promise_.rows[i].instruction->name;
+            const auto found = scope_.transfers_by_instruction.find(name);
+            if (found == scope_.transfers_by_instruction.end() || promised.at(name) != promise_.rows[i].transfers()) {
+                continue;
+            }
+            const double ran = an_execution(found->second);
+            observed_.rows[i].transfers = ran;
+            if (!promised.at(name).holds(ran)) {
+                tell_transfers(printable(name_of(promise_.rows[i]), 80), promised.at(name), ran, true);
+                named = true;
+            }
+        }
+        const double all = an_execution(scope_.transfers);
+        if (named || promise_.transfers.holds(all) || (!observed_.scoped && !too_few(promise_.transfers, all))) {
+            return;  // said, or another module's copies may be among them
+        }
+        std::vector<std::string> names;
+        for (const std::size_t i : copying) {
+            constexpr std::size_t few = 12;
+            if (promise_.rows[i].transfers().least > 0 && names.size() < few) {
+                names.push_back(printable(name_of(promise_.rows[i]), 80));
+            }
+        }
+        tell_transfers(names.empty() ? "The module" : fmt::format("{}", fmt::join(names, ", ")), promise_.transfers,
+                       all, scope_.of_module);
+    }
+
+    static bool too_few(const Count& promised, double ran) { return ran < static_cast<double>(promised.least); }
+
+    void tell_transfers(const std::string& who, const Count& promised, double ran, bool alone) {
+        const bool firm = too_few(promised, ran) || alone;
+        observed_.differences.push_back(fmt::format("{}: promised {} {}, ran {}{}.", who, text_of(promised),
+                                                    promised == once ? "copy or fill" : "copies or fills",
+                                                    number_text(ran), firm ? "" : ", perhaps the program's own"));
+        observed_.broken = observed_.broken || (firm && counts(promised, ran));
     }
 
     void sum_up() {
@@ -277,6 +340,15 @@ class Join {
         observed_.kernels = an_execution(all);
         if (observed_.scoped) {
             observed_.transfers = an_execution(scope_.transfers);
+            std::set<Class> copying;
+            for (const Row& row : promise_.rows) {
+                if (!row.transfers().none()) {
+                    copying.insert(row.verdict.kind);
+                }
+            }
+            if (copying.size() == 1) {
+                observed_.class_transfers[*copying.begin()] = observed_.transfers;
+            }
         }
     }
 

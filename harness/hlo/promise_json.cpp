@@ -53,6 +53,7 @@ Json json_of(const Row& row, const Observation* observation) {
     }
     if (observation != nullptr) {
         json["observed"] = hlo::json_of(observation->kernels);
+        json["observed_transfers"] = hlo::json_of(observation->transfers);
         json["observed_names"] = observation->names;
         json["observed_by"] = observation->names.empty() ? "" : observation->by_range ? "range" : "name";
     }
@@ -73,7 +74,9 @@ Json json_of(const Observed& observed) {
             {"unattributed", strays},
             {"unattributed_of", observed.strays_of},
             {"differences", observed.differences},
-            {"broken", observed.broken}};
+            {"broken", observed.broken},
+            {"doubts", observed.doubts},
+            {"only_other_modules", observed.of_others}};
 }
 
 Json json_of(const BeforeAndAfter& compared) {
@@ -124,6 +127,9 @@ Json json_of(const Promise& promise, const Beside& beside) {
             const auto found = beside.observed->classes.find(kind);
             totals[key_of(kind)]["observed"] =
                 found == beside.observed->classes.end() ? Json(nullptr) : json_of(found->second);
+            const auto copies = beside.observed->class_transfers.find(kind);
+            totals[key_of(kind)]["observed_transfers"] =
+                copies == beside.observed->class_transfers.end() ? Json(nullptr) : json_of(copies->second);
         }
     }
     Json rows = Json::array();

@@ -60,6 +60,17 @@ std::vector<Cell> cells_of(const Row& row, const Observation* observation) {
     return cells;
 }
 
+// "1 kernel", "at least 1 kernel", "2 kernels", "no kernel", "an unknown number of kernels".
+std::string amount(const Count& count, const std::string& one, const std::string& many) {
+    if (count.none()) {
+        return "no " + one;
+    }
+    if (count == unknown_times || count.beyond()) {
+        return fmt::format("{} {}", count.beyond() ? "more than can be counted," : "an unknown number of", many);
+    }
+    return fmt::format("{} {}", text_of(count), count.least == 1 && (count.exact() || !count.most) ? one : many);
+}
+
 std::string plural(std::size_t count, const std::string& one, const std::string& many) {
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
@@ -103,28 +114,40 @@ std::string total_text(const Promise& promise) {
         if (total.instructions > 0) {
             const bool transfer = part.kind == Class::transfer;
             const Count& count = transfer ? total.transfers : total.kernels;
-            const bool one = count == once;
-            texts.push_back(fmt::format("{}: {} {}", plural(total.instructions, part.one, part.many),
-                                        count == unknown_times ? "an unknown number of" : text_of(count),
-                                        transfer ? (one ? "copy or fill" : "copies or fills")
-                                        : of_cpu ? (one ? "call" : "calls")
-                                                 : (one ? "kernel" : "kernels")));
+            texts.push_back(fmt::format("{}: {}", plural(total.instructions, part.one, part.many),
+                                        transfer ? amount(count, "copy or fill", "copies or fills")
+                                        : of_cpu ? amount(count, "call", "calls")
+                                                 : amount(count, "kernel", "kernels")));
         }
     }
-    return texts.empty() ? "Nothing is launched." : fmt::format("{}.", fmt::join(texts, "; "));
+    if (texts.empty()) {
+        return nothing_text(promise).empty() ? "Nothing is launched." : "";  // else it is said already
+    }
+    return fmt::format("{}.", fmt::join(texts, "; "));
 }
 
 std::string promise_text(const Promise& promise) {
     const bool of_cpu = promise.platform == Platform::cpu;
     const char* each = promise.module->partitions() * promise.module->replicas() > 1 ? " on each device" : "";
-    const auto units = [&](std::uint64_t count) {
-        return fmt::format("{} {}{}", count, of_cpu ? "call" : "kernel", count == 1 ? "" : "s");
-    };
-    if (promise.kernels.exact()) {
-        return fmt::format("Promises exactly {}{} an execution.", units(promise.kernels.least), each);
+    const char* unit = of_cpu ? "call" : "kernel";
+    const auto units = [&](std::uint64_t count) { return fmt::format("{} {}{}", count, unit, count == 1 ? "" : "s"); };
+    const Count& count = promise.kernels;
+    if (count.none()) {
+        return fmt::format("Promises no {}{}.", unit, each);
     }
-    return fmt::format("Promises at least {}{} an execution, and at most {}.", units(promise.kernels.least), each,
-                       promise.kernels.most ? fmt::format("{}", *promise.kernels.most) : "an unknown number");
+    if (count.beyond()) {
+        return fmt::format("Promises more {}s{} an execution than can be counted.", unit, each);
+    }
+    if (count.exact()) {
+        return fmt::format("Promises exactly {}{} an execution.", units(count.least), each);
+    }
+    if (count.least == 0) {
+        return count.most
+                   ? fmt::format("Promises at most {}{} an execution, and perhaps none.", units(*count.most), each)
+                   : fmt::format("Promises any number of {}s{} an execution: it is not known.", unit, each);
+    }
+    return fmt::format("Promises at least {}{} an execution, and at most {}.", units(count.least), each,
+                       count.most ? fmt::format("{}", *count.most) : "an unknown number");
 }
 
 std::string bytes_text(const Promise& promise) {
@@ -132,9 +155,10 @@ std::string bytes_text(const Promise& promise) {
     const auto range = [&](const std::string& least, const std::string& most) {
         return least == most ? least : fmt::format("{} to {}", least, most);
     };
-    std::string moved = promise.bytes.exact() ? text(promise.bytes.least)
-                        : promise.bytes.most  ? range(text(promise.bytes.least), text(*promise.bytes.most))
-                                              : fmt::format("at least {}", text(promise.bytes.least));
+    std::string moved = promise.bytes.beyond()  ? "more bytes than can be counted"
+                        : promise.bytes.exact() ? text(promise.bytes.least)
+                        : promise.bytes.most    ? range(text(promise.bytes.least), text(*promise.bytes.most))
+                                                : fmt::format("at least {}", text(promise.bytes.least));
     if (!promise.bytes_complete) {
         moved += " and what has no known size";
     }
@@ -177,12 +201,18 @@ std::string blocked_text(const Promise& promise) {
 }
 
 std::vector<std::string> sentences_of(const Observed& observed) {
-    if (observed.joined == 0) {
+    if (!observed.of_others.empty()) {
+        return {others_sentence(observed)};
+    }
+    if (observed.nothing_joined()) {
         return {"Nothing that ran could be joined with an instruction."};
     }
     std::vector<std::string> all;
-    all.push_back(fmt::format("Ran: {} executions ({}), {} kernels each{}.", number_text(observed.executions),
-                              observed.how, number_text(observed.kernels),
+    const auto number = [](double value, const char* unit) {
+        return fmt::format("{} {}{}", number_text(value), unit, value == 1 ? "" : "s");
+    };
+    all.push_back(fmt::format("Ran: {} ({}), {} each{}.", number(observed.executions, "execution"), observed.how,
+                              number(observed.kernels, "kernel"),
                               observed.scoped ? "" : ", of the whole profile: other modules' among them"));
     constexpr std::size_t few = 8;
     std::vector<std::string> strays;
@@ -197,7 +227,9 @@ std::vector<std::string> sentences_of(const Observed& observed) {
     }
     all.insert(all.end(), observed.differences.begin(), observed.differences.end());
     if (observed.differences.empty()) {
-        all.emplace_back("What could be joined ran as promised.");
+        all.emplace_back(observed.doubts.empty()
+                             ? "What could be joined ran as promised."
+                             : "What is recorded of it ran as promised, but the profile may hold less than ran.");
     }
     return all;
 }
@@ -228,6 +260,20 @@ std::string whole_text(const std::optional<std::uint64_t>& value) { return value
 
 std::string name_of(const Row& row) {
     return row.path.empty() ? row.instruction->name : fmt::format("{} ({})", row.instruction->name, row.path);
+}
+
+std::string others_sentence(const Observed& observed) {
+    std::vector<std::string> names;
+    constexpr std::size_t few = 8;
+    for (const std::string& name : observed.of_others) {
+        if (names.size() == few) {
+            names.push_back(fmt::format("and {} more", observed.of_others.size() - few));
+            break;
+        }
+        names.push_back(one_line(name));
+    }
+    return fmt::format("The profile has XLA's ranges of the {} {} alone: nothing that ran is this module's.",
+                       observed.of_others.size() == 1 ? "module" : "modules", fmt::join(names, ", "));
 }
 
 std::string detail_of(const Row& row) {

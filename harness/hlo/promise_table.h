@@ -10,6 +10,9 @@
 
 namespace qkprof::hlo {
 
+// "The profile has XLA's ranges of the modules jit_f, jit_g alone ...": where of_others holds some.
+std::string others_sentence(const Observed& observed);
+
 // For people. `observed` may be null; `more`: sentences on what else is known of the module.
 Table promise_table(const Promise& promise, const Observed* observed, const std::vector<std::string>& more);
 

@@ -150,8 +150,11 @@ Verdict control(const Instruction& instruction) {
         const auto turns = known_trip_count(instruction);
         verdict.transfers = turns ? Count{} : unknown_times;
         verdict.what = turns ? fmt::format("while, {} turns", *turns) : "while";
-        verdict.reason =
-            turns ? "" : "the text does not say how often it turns; the host may copy its condition each turn";
+        const std::string refused = refused_trip_count(instruction);
+        const std::string why = refused.empty()
+                                    ? "the text does not say how often it turns"
+                                    : fmt::format("its known_trip_count, {}, is no count of turns", refused);
+        verdict.reason = turns ? "" : fmt::format("{}; the host may copy its condition each turn", why);
     }
     const Called* called = instruction.opcode == "call" ? instruction.find_called("to_apply") : nullptr;
     if (called != nullptr && called->name.starts_with("command_buffer")) {

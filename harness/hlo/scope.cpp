@@ -40,9 +40,7 @@ std::string instruction_of(const RangeRow& range) {
     return name.starts_with("%") ? name.substr(1) : name;
 }
 
-bool is_module_range(const RangeRow& range, const Module& module) {
-    return range.name.find("XlaModule:#") != std::string::npos && annotated(range.name, "hlo_module") == module.name;
-}
+bool is_module_range(const RangeRow& range) { return range.name.find("XlaModule:#") != std::string::npos; }
 
 bool is_within(const RangeRow& range, const std::vector<const RangeRow*>& outer) {
     return std::any_of(outer.begin(), outer.end(), [&](const RangeRow* one) {
@@ -58,11 +56,21 @@ Scope scope_of(const Module& module, const exec::ExecProfile& profile, const std
     std::vector<const RangeRow*> chosen = ranges;
     if (chosen.empty() && !module.name.empty()) {
         for (const RangeRow& range : profile.ranges) {
-            if (is_module_range(range, module)) {
+            if (!is_module_range(range)) {
+                continue;
+            }
+            const std::string name = annotated(range.name, "hlo_module");
+            if (name == module.name) {
                 chosen.push_back(&range);
+            } else if (!name.empty()) {
+                scope.other_modules.insert(name);
             }
         }
         scope.of_module = !chosen.empty();
+        if (chosen.empty() && !scope.other_modules.empty()) {
+            return scope;  // what ran is theirs, also where a kernel has the name of one of this module's
+        }
+        scope.other_modules.clear();
     }
     for (const RangeRow* range : chosen) {
         const bool nested = std::any_of(chosen.begin(), chosen.end(), [&](const RangeRow* other) {
@@ -83,6 +91,7 @@ Scope scope_of(const Module& module, const exec::ExecProfile& profile, const std
         if (instruction.empty() || !ours || (!chosen.empty() && !is_within(range, chosen))) {
             continue;
         }
+        scope.transfers_by_instruction[instruction] += range.work.transfers;
         Launches& launches = scope.by_instruction[instruction];
         for (const exec::KernelRow& kernel : range.work.kernels) {
             launches[kernel.name] += kernel.count;
