@@ -64,7 +64,8 @@ TEST_F(ClaimsCli, TheClaimsRunOfAnH200IsJudgedAsItWasThen) {
 #endif
     const Result r = qkprof("claims --format json " + only + " --profile " QKPROF_PROFILES_FOLDER "/h200/claims.json");
     EXPECT_EQ(r.exit_code, 1) << r.err;
-    EXPECT_THAT(r.err, HasSubstr("8 claims are about frameworks, of which nothing was measured here"));
+    EXPECT_EQ(r.err.find("8 claims are about frameworks, of which nothing was measured here") != std::string::npos,
+              only.empty());
     std::map<std::string, std::string> recorded_verdicts = {{"one_launch", "supported"},
                                                             {"no_intermediate_in_dram", "supported"},
                                                             {"no_intermediate_is_written", "supported"},
