@@ -6,6 +6,7 @@
 #include "hlo/promise_json.h"
 #include "hlo_data.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 namespace qkprof::hlo {
@@ -89,14 +90,12 @@ TEST(HloTable, CountsAreSaidInWords) {
     EXPECT_THAT(many, HasSubstr("it moves more bytes than can be counted"));
     EXPECT_THAT(many, testing::Not(HasSubstr("18446744073709551615")));
     EXPECT_THAT(many, testing::Not(HasSubstr("PiB")));
-    for (const std::string wrong : {"-3", "99999999999999999999"}) {
-        const std::string table =
-            of(x +
-                   "  ROOT %o = f32[8] while(%x), body=%body, backend_config={\"known_trip_count\""
-                   ":{\"n\":\"" +
-                   wrong + "\"}}\n",
-               body);
-        EXPECT_THAT(table, HasSubstr("its known_trip_count, " + wrong + ", is no count of turns"));
+    for (const char* wrong : {"-3", "99999999999999999999"}) {
+        const std::string loop = fmt::format(
+            "  ROOT %o = f32[8] while(%x), body=%body, backend_config={{\"known_trip_count\":{{\"n\":\"{}\"}}}}\n",
+            wrong);
+        const std::string table = of(x + loop, body);
+        EXPECT_THAT(table, HasSubstr(fmt::format("its known_trip_count, {}, is no count of turns", wrong)));
     }
 }
 
