@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 BUILD = os.path.join(TOP, "build")
@@ -14,6 +15,20 @@ class Failure(Exception):
     def __init__(self, code, sentence):
         super().__init__(sentence)
         self.code = code
+
+
+def write_whole(path, text):
+    """The whole file or none: under another name first."""
+    folder = os.path.dirname(path) or "."
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=os.path.basename(path) + ".")
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
 
 
 def main(name, body):

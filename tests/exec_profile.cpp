@@ -57,7 +57,8 @@ TEST(ExecProfile, AKernelARangeAndACallIsALine) {
 TEST(ExecProfile, DamageIsSaidWithItsPlace) {
     const Json good = Json::parse(to_json(sample_exec_profile()));
     ASSERT_EQ(refusal(good.dump()), "no error");
-    const auto says = [&](const char* pointer, const Json& value, const std::string& sentence) {
+    const std::string work = "/work";  // the profile's, a JSON pointer
+    const auto says = [&](const std::string& pointer, const Json& value, const std::string& sentence) {
         Json file = good;
         file[Json::json_pointer(pointer)] = value;
         EXPECT_EQ(refusal(file.dump()), sentence);
@@ -72,11 +73,11 @@ TEST(ExecProfile, DamageIsSaidWithItsPlace) {
     says("/exit_code", "none", "e.json: 'exit_code' is not a whole number in its range.");
     says("/wall_seconds", -1, "e.json: 'wall_seconds' is negative.");
     says("/command", 3, "e.json: 'command' is not a list of texts.");
-    says("/work/kernels/0/count", -1, "e.json, 'work', 'kernels'[0]: 'count' is not a whole number in its range.");
-    says("/work/kernels/0/seconds/p99", nullptr, "e.json, 'work', 'kernels'[0], 'seconds': 'p99' is not a number.");
-    says("/work/kernels/0/forms/1/grid", Json::array({1, 2}),
+    says(work + "/kernels/0/count", -1, "e.json, 'work', 'kernels'[0]: 'count' is not a whole number in its range.");
+    says(work + "/kernels/0/seconds/p99", nullptr, "e.json, 'work', 'kernels'[0], 'seconds': 'p99' is not a number.");
+    says(work + "/kernels/0/forms/1/grid", Json::array({1, 2}),
          "e.json, 'work', 'kernels'[0], 'forms'[1]: 'grid' is not a list of three numbers.");
-    says("/work/copies/0/kind", "copy to the moon",
+    says(work + "/copies/0/kind", "copy to the moon",
          "e.json, 'work', 'copies'[0]: 'kind' is a word that this qkprof does not know.");
     says("/processes/1", 3, "e.json, 'processes'[1] is not a JSON object.");
     says("/ranges/0/calls", 0, "e.json, 'ranges'[0]: 'calls' is 0.");

@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 
 import script
 
@@ -134,19 +133,6 @@ def text_of(profile):
 def write(path, text):
     """The whole file or none: under another name first."""
     try:
-        write_whole(path, text)
+        script.write_whole(path, text)
     except OSError as error:  # which would name the other
         raise script.Failure(2, f"{path} cannot be written: {error.strerror}.") from error
-
-
-def write_whole(path, text):
-    folder = os.path.dirname(path) or "."
-    descriptor, name = tempfile.mkstemp(dir=folder, prefix=os.path.basename(path) + ".")
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

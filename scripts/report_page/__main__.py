@@ -7,7 +7,6 @@ written whole or not at all. Exit codes: 0; 2 usage or input; 4 what it needs ca
 
 import argparse
 import os
-import tempfile
 
 import jinja2
 import script
@@ -19,18 +18,8 @@ FOLDER = os.path.dirname(os.path.realpath(__file__))
 
 
 def write(path, text):
-    """The whole file or none: under another name first."""
-    folder = os.path.dirname(path) or "."
-    os.makedirs(folder, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=folder, prefix=os.path.basename(path) + ".")
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    script.write_whole(path, text)
 
 
 def render(template, report, judgement, **more):
