@@ -1,7 +1,6 @@
 """Profiles of `qkprof run` as files: read, with framework entries behind their own, and written whole or not at all."""
 
 import json
-import os
 
 import script
 
