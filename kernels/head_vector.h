@@ -23,17 +23,19 @@ inline Form form_of(const Problem& problem) {
                                                     : Form::interleaved;
 }
 
-// Divides any number below half of what Index holds: i / divisor == i * multiplier >> shift.
+// Divides any number below half of what Index holds: i / divisor is the high half of 2i * multiplier, shifted.
 template <class Index>
 struct Reciprocal {
     using Wide = std::conditional_t<sizeof(Index) == 4, std::uint64_t, unsigned __int128>;
+    static constexpr unsigned digits = std::numeric_limits<Index>::digits;
 
     explicit Reciprocal(std::int64_t divisor)
-        : shift(static_cast<unsigned>(std::numeric_limits<Index>::digits - 1 +
-                                      std::bit_width(static_cast<std::uint64_t>(divisor) - 1))),
-          multiplier(static_cast<Index>((Wide{1} << shift) / static_cast<Wide>(divisor) + 1)) {}
+        : shift(static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(divisor) - 1))),
+          multiplier(static_cast<Index>((Wide{1} << (digits - 1 + shift)) / static_cast<Wide>(divisor) + 1)) {}
 
-    QK_DEVICE Index quotient(Index i) const { return static_cast<Index>(Wide{i} * multiplier >> shift); }
+    QK_DEVICE Index quotient(Index i) const {
+        return static_cast<Index>(Wide{static_cast<Index>(i + i)} * multiplier >> digits) >> shift;
+    }
 
     unsigned shift;
     Index multiplier;
@@ -41,62 +43,63 @@ struct Reciprocal {
 
 // What every kernel is passed: Buffers, and what a kernel needs of Problem. Row r is one head vector.
 struct Arguments {
+    // What the first form needs comes first: constants are fetched by lines, too.
     const void* q;
-    const void* k;
     void* q_out;
-    void* k_out;
     const void* gamma_q;
-    const void* gamma_k;
     const void* cos;
     const void* sin;
+    float eps;
+    unsigned rows;
+    unsigned heads;  // of a token: query heads, then key heads
+    unsigned sequence;
+    // The plain form divides by itself: it came before the reciprocals, and its figures are recorded.
+    Reciprocal<unsigned> by_sequence;
+    Reciprocal<unsigned> by_heads;
+    const void* k;
+    void* k_out;
+    const void* gamma_k;
     const void* positions;
     void* scratch;
     std::int64_t q_stride;
     std::int64_t k_stride;
-    unsigned rows;
-    unsigned heads;  // of a token: query heads, then key heads
     unsigned query_heads;
-    unsigned sequence;
     unsigned head_dim;  // for kernels that are not compiled for one
     unsigned rotary_dim;
-    float eps;
     float gamma_offset;
     bool narrow_tables;  // in the storage type, where that has 16 bits
     bool narrow_gamma;
     std::uint8_t position_bytes;  // of an id; 0: positions are implicit
-    // The plain form divides by itself: it came before the reciprocals, and its figures are recorded.
-    Reciprocal<unsigned> by_heads;
-    Reciprocal<unsigned> by_sequence;
 };
 
 inline Arguments arguments_of(const Call& call) {
     const Problem& problem = call.request.problem;
     const Buffers& buffers = call.buffers;
     return {.q = buffers.q,
-            .k = buffers.k,
             .q_out = buffers.q_out,
-            .k_out = buffers.k_out,
             .gamma_q = buffers.gamma_q,
-            .gamma_k = buffers.gamma_k,
             .cos = buffers.cos,
             .sin = buffers.sin,
+            .eps = problem.eps,
+            .rows = static_cast<unsigned>(problem.rows()),
+            .heads = static_cast<unsigned>(problem.all_heads()),
+            .sequence = static_cast<unsigned>(problem.sequence),
+            .by_sequence = Reciprocal<unsigned>(std::max<std::int64_t>(1, problem.sequence)),
+            .by_heads = Reciprocal<unsigned>(std::max<std::int64_t>(1, problem.all_heads())),
+            .k = buffers.k,
+            .k_out = buffers.k_out,
+            .gamma_k = buffers.gamma_k,
             .positions = buffers.positions,
             .scratch = buffers.scratch,
             .q_stride = problem.q_stride(),
             .k_stride = problem.k_stride(),
-            .rows = static_cast<unsigned>(problem.rows()),
-            .heads = static_cast<unsigned>(problem.all_heads()),
             .query_heads = static_cast<unsigned>(problem.heads),
-            .sequence = static_cast<unsigned>(problem.sequence),
             .head_dim = static_cast<unsigned>(problem.head_dim),
             .rotary_dim = static_cast<unsigned>(problem.rotary()),
-            .eps = problem.eps,
             .gamma_offset = problem.gamma_offset(),
             .narrow_tables = bytes_of(problem.table_dtype) < 4,
             .narrow_gamma = bytes_of(problem.gamma_dtype) < 4,
-            .position_bytes = static_cast<std::uint8_t>(bytes_of(problem.positions.type)),
-            .by_heads = Reciprocal<unsigned>(std::max<std::int64_t>(1, problem.all_heads())),
-            .by_sequence = Reciprocal<unsigned>(std::max<std::int64_t>(1, problem.sequence))};
+            .position_bytes = static_cast<std::uint8_t>(bytes_of(problem.positions.type))};
 }
 
 // Which head of its token a row is.
@@ -136,20 +139,25 @@ QK_DEVICE const void* gamma_of(const Arguments& a, unsigned row) {
     return F != Form::plain && is_key(a, row) ? a.gamma_k : a.gamma_q;
 }
 
+// Where a token stands.
+template <Form F>
+QK_DEVICE unsigned position_of_token(const Arguments& a, unsigned token) {
+    if (F != Form::plain && a.position_bytes == 4) {
+        return load<Cache::read_only>(static_cast<const unsigned*>(a.positions) + token);
+    }
+    if (F != Form::plain && a.position_bytes == 8) {
+        return load<Cache::read_only>(static_cast<const Vector<unsigned, 2>*>(a.positions) + token).values[0];
+    }
+    return token - a.by_sequence.quotient(token) * a.sequence;
+}
+
 // Where a row's token stands.
 template <Form F = Form::plain>
 QK_DEVICE unsigned position_of(const Arguments& a, unsigned row) {
     if constexpr (F == Form::plain) {
         return row / a.heads % a.sequence;
     } else {
-        const unsigned token = a.by_heads.quotient(row);
-        if (a.position_bytes == 4) {
-            return load<Cache::read_only>(static_cast<const unsigned*>(a.positions) + token);
-        }
-        if (a.position_bytes == 8) {
-            return load<Cache::read_only>(static_cast<const Vector<unsigned, 2>*>(a.positions) + token).values[0];
-        }
-        return token - a.by_sequence.quotient(token) * a.sequence;
+        return position_of_token<F>(a, a.by_heads.quotient(row));
     }
 }
 

@@ -56,8 +56,10 @@ QK_ANYWHERE constexpr unsigned upper_column(unsigned place, unsigned rotary_dim,
     return F == Form::half_split && place < rotary_dim / 2 ? place + rotary_dim / 2 : place + head_dim / 2;
 }
 
-// What one lane does, for storage type T, head dim D and L lanes a head vector, in vectors of Size elements.
-template <class T, int D, int L, int Size = paired_layout(D, sizeof(T), L).size, Form F = Form::plain>
+// What one lane does, for storage type T, head dim D and L lanes a head vector, in vectors of Size elements. Whole: the
+// compiler knows that all of the head vector rotates.
+template <class T, int D, int L, int Size = paired_layout(D, sizeof(T), L).size, Form F = Form::plain,
+          bool Whole = F == Form::plain>
 struct Paired {
     static_assert(D / 2 % Size == 0 && L <= 32);
     static constexpr Form form = F;
@@ -90,19 +92,18 @@ struct Paired {
     // Which of the warp's head vectors this lane works on.
     static QK_DEVICE unsigned group() { return lane() / L; }
     static QK_DEVICE unsigned place(int c) { return (static_cast<unsigned>(c) * L + lane() % L) * size; }
-    static QK_DEVICE unsigned lower(const Arguments& a, int c) { return lower_column<F>(place(c), a.rotary_dim); }
-    static QK_DEVICE unsigned upper(const Arguments& a, int c) { return upper_column<F>(place(c), a.rotary_dim, D); }
+    static QK_DEVICE unsigned rotary_dim(const Arguments& a) { return Whole ? D : a.rotary_dim; }
+    static QK_DEVICE unsigned lower(const Arguments& a, int c) { return lower_column<F>(place(c), rotary_dim(a)); }
+    static QK_DEVICE unsigned upper(const Arguments& a, int c) { return upper_column<F>(place(c), rotary_dim(a), D); }
 
     // Whether this lane has a pair c: always, unless lanes are left over.
     static QK_DEVICE bool holds(int c = 0) { return D / 2 % (L * size) == 0 || place(c) < D / 2; }
 
     // Whether the lower (the upper) vector of pair c rotates: rotated in halves, both do or neither.
     static QK_DEVICE bool lower_turns(const Arguments& a, int c) {
-        return F == Form::plain || lower(a, c) < (F == Form::half_split ? a.rotary_dim / 2 : a.rotary_dim);
+        return Whole || lower(a, c) < (F == Form::half_split ? a.rotary_dim / 2 : a.rotary_dim);
     }
-    static QK_DEVICE bool upper_turns(const Arguments& a, int c) {
-        return F == Form::plain || upper(a, c) < a.rotary_dim;
-    }
+    static QK_DEVICE bool upper_turns(const Arguments& a, int c) { return Whole || upper(a, c) < a.rotary_dim; }
 
     // Of an existing row. Zeros in an idle lane.
     template <Cache Hint>
@@ -141,7 +142,10 @@ struct Paired {
     // Of an existing row: the plain form has one gamma for all.
     template <Cache Hint>
     static QK_DEVICE Gamma load_gamma(const Arguments& a, unsigned row) {
-        const void* weights = gamma_of<F>(a, row);
+        return load_gamma_from<Hint>(a, gamma_of<F>(a, row));
+    }
+    template <Cache Hint>
+    static QK_DEVICE Gamma load_gamma_from(const Arguments& a, const void* weights) {
         Gamma gamma = {};
         for (int c = 0; c < count && holds(c); ++c) {
             load_weights<Hint>(a, weights, lower(a, c), gamma.lo + c * size);
@@ -160,8 +164,7 @@ struct Paired {
     }
     template <Cache Hint>
     static QK_DEVICE Angles load_angles_at(const Arguments& a, unsigned position) {
-        const std::size_t first =
-            static_cast<std::size_t>(position) * (F == Form::plain ? static_cast<unsigned>(D / 2) : a.rotary_dim / 2);
+        const std::size_t first = static_cast<std::size_t>(position) * (rotary_dim(a) / 2);
         const bool narrow = F != Form::plain && a.narrow_tables;
         Angles angles = {};
         for (int c = 0; c < count && holds(c) && lower_turns(a, c); ++c) {

@@ -16,6 +16,16 @@
 //   Barrier, barrier_initialise/expect/wait   an mbarrier in shared memory
 //   bulk_load bulk_store bulk_commit bulk_wait async_fence
 //                                             the bulk copy engine: one thread asks for a whole contiguous piece
+//   policy_of(streaming), load(p, policy) store(p, v, policy)
+//                                             a global access whose cache hint is known only when the kernel runs
+//   launch_dependents() wait_for_dependency() programmatic dependent launch: lets the kernel behind this one begin;
+//   waits
+//                                             until the kernels before it have ended and what they wrote is to be seen.
+//                                             Before that wait a kernel that LaunchConfig calls programmatic may read
+//                                             constants alone and write nothing
+//   until_loaded(bits, from, to)              what `bits` is made of has been loaded, and the two addresses are
+//   computed,
+//                                             when the thread goes on: keeps the compiler from doing it later
 //   reciprocal_square_root(x)
 //   launch(stream, config, kernel, arguments...)
 //   QK_CALLER, QK_FROM_CALLER                 in a function's parameters and in the arguments of its accesses: these
@@ -43,6 +53,8 @@ struct LaunchConfig {
     // Global memory that the L2 is asked to keep (an access policy window); none when bytes is 0.
     const void* persisting = nullptr;
     std::int64_t persisting_bytes = 0;
+    // Programmatic dependent launch: may begin before the kernel before it has ended, and waits by itself.
+    bool programmatic = false;
 };
 
 }  // namespace qkprof

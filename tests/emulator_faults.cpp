@@ -24,6 +24,25 @@ TEST_F(Faults, AStoreToAnInput) {
                      "stores 4 bytes at byte 0 of in, which is an input"));
 }
 
+// By a kernel that begins before the one before it has ended.
+TEST_F(Faults, TouchingWhatOthersMakeBeforeTheWait) {
+    const auto load_in = [&] { load(in(lane())); };
+    const auto store_out = [&] { store(out(lane()), 1.0F); };
+    const auto wait_first = [&] {
+        launch_dependents();
+        load(constant(lane()));
+        wait_for_dependency();
+        store(out(lane()), load(in(lane())));
+    };
+    EXPECT_EQ(fault_of(32, 0, load_in), "none");
+    programmatic_ = true;
+    EXPECT_TRUE(says(fault_of(32, 0, load_in), "thread 0",
+                     "loads 4 bytes at byte 0 of in before it waits for the kernels before it"));
+    EXPECT_TRUE(says(fault_of(32, 0, store_out), "thread 0",
+                     "stores 4 bytes at byte 0 of out before it waits for the kernels before it"));
+    EXPECT_EQ(fault_of(32, 0, wait_first), "none");
+}
+
 TEST_F(Faults, AMisalignedVector) {
     EXPECT_TRUE(says(fault_of(32, 0, [&] { load(reinterpret_cast<const Four*>(in(1))); }), "thread 0",
                      "loads 16 bytes at byte 4 of in, an address that is not a multiple of 16"));

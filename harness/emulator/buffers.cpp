@@ -110,24 +110,24 @@ void ProblemBuffers::enter(GlobalMemory& memory) const {
     memory.clear();
     if (!problem_.in_place) {
         for (std::size_t i = 0; i < tensors_.size(); ++i) {
-            memory.add(tensors_[i].tensor.name, input(i), bytes_of(tensors_[i].tensor), false);
+            memory.add(tensors_[i].tensor.name, input(i), bytes_of(tensors_[i].tensor), Use::input);
         }
     }
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-        memory.add(tensors_[i].tensor.result_name, result(i), bytes_of(tensors_[i].tensor), true);
+        memory.add(tensors_[i].tensor.result_name, result(i), bytes_of(tensors_[i].tensor), Use::output);
     }
     const bool two = problem_.key_heads > 0;
     const auto table_bytes = static_cast<std::uint64_t>(problem_.table_bytes());
-    memory.add(two ? "gamma_q" : "gamma", gamma_q_.data(), gamma_q_.bytes(), false);
+    memory.add(two ? "gamma_q" : "gamma", gamma_q_.data(), gamma_q_.bytes(), Use::constant);
     if (two) {
-        memory.add("gamma_k", gamma_k_.data(), gamma_k_.bytes(), false);
+        memory.add("gamma_k", gamma_k_.data(), gamma_k_.bytes(), Use::constant);
     }
-    memory.add("cos", tables_.data(), table_bytes, false);
-    memory.add("sin", tables_.data() + table_bytes, table_bytes, false);
+    memory.add("cos", tables_.data(), table_bytes, Use::constant);
+    memory.add("sin", tables_.data() + table_bytes, table_bytes, Use::constant);
     if (positions_.bytes() > 0) {
-        memory.add("positions", positions_.data(), positions_.bytes(), false);
+        memory.add("positions", positions_.data(), positions_.bytes(), Use::constant);
     }
-    memory.add("scratch", scratch_.data(), scratch_.bytes(), true);
+    memory.add("scratch", scratch_.data(), scratch_.bytes(), Use::output);
 }
 
 Buffers ProblemBuffers::addresses() const {

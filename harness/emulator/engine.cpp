@@ -127,8 +127,8 @@ void Engine::start_caches(const LaunchConfig& config) {
     const auto bytes = static_cast<std::uint64_t>(config.persisting_bytes);
     const auto* first = static_cast<const std::byte*>(config.persisting);
     try {
-        const std::uint64_t window = memory_.load_address(first, 1, 1);
-        if (memory_.load_address(first + bytes - 1, 1, 1) != window + bytes - 1) {
+        const std::uint64_t window = memory_.load_address(first, 1, 1, false);
+        if (memory_.load_address(first + bytes - 1, 1, 1, false) != window + bytes - 1) {
             throw Violation{"spans buffers that are not neighbours"};
         }
         caches_.start_launch({config.threads, config.shared_bytes, window, bytes});
@@ -214,6 +214,7 @@ void Engine::run_lanes(Warp& warp) {
 void Engine::run_thread(unsigned index) {
     Thread& thread = threads_[index];
     thread.begun = true;
+    thread.before_wait = config_.programmatic;
     try {
         (*body_)();
         asynchronous_.check_exit(index);

@@ -41,10 +41,11 @@ enum class Wait : std::uint8_t { nothing, exited, shuffle, warp_barrier, block_b
 
 struct Thread : Lane {
     Wait wait = Wait::nothing;
-    bool begun = false;   // is somewhere inside the kernel
-    Site site;            // of the vocabulary's word that it executes
-    float value = 0;      // of a shuffle: given, then received
-    unsigned source = 0;  // the lane that a shuffle reads
+    bool begun = false;        // is somewhere inside the kernel
+    bool before_wait = false;  // the kernel is launched programmatically and has not waited yet
+    Site site;                 // of the vocabulary's word that it executes
+    float value = 0;           // of a shuffle: given, then received
+    unsigned source = 0;       // the lane that a shuffle reads
     std::size_t mbarrier = 0;
     unsigned parity = 0;
 };
@@ -102,6 +103,7 @@ class Engine {
     void bulk_commit(const Site& site);
     void bulk_wait(int pending, const Site& site);
     void async_fence(const Site& site);
+    void wait_for_dependency(const Site& site);
 
   private:
     struct Unwind {};  // thrown through a fiber whose grid has failed

@@ -52,12 +52,12 @@ void GlobalMemory::clear() {
     next_ = 1U << 21U;
 }
 
-void GlobalMemory::add(std::string name, const void* host, std::uint64_t bytes, bool writable) {
+void GlobalMemory::add(std::string name, const void* host, std::uint64_t bytes, Use use) {
     constexpr std::uint64_t boundary = 512;
     const auto address = reinterpret_cast<std::uintptr_t>(host);
     const bool adjacent = !regions_.empty() && regions_.back().host + regions_.back().bytes == address;
     const std::uint64_t device = adjacent ? regions_.back().device + regions_.back().bytes : next_ + address % boundary;
-    regions_.push_back({std::move(name), address, bytes, writable, device});
+    regions_.push_back({std::move(name), address, bytes, use, device});
     next_ = (device + bytes + 2 * boundary - 1) / boundary * boundary;
 }
 
@@ -88,6 +88,11 @@ void GlobalMemory::refuse(std::uintptr_t address, std::uint64_t bytes, std::uint
 
 void GlobalMemory::refuse_store(const Region& region, std::uint64_t bytes) const {
     throw Violation{fmt::format("stores {} bytes at byte {} of {}, which is an input", bytes, offset_, region.name)};
+}
+
+void GlobalMemory::refuse_before_wait(const Region& region, std::uint64_t bytes, const char* verb) const {
+    throw Violation{fmt::format("{} {} bytes at byte {} of {} before it waits for the kernels before it", verb, bytes,
+                                offset_, region.name)};
 }
 
 }  // namespace qkprof::emulator

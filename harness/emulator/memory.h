@@ -27,12 +27,16 @@ class Mapping {
     std::size_t bytes_ = 0;
 };
 
+// What kernels may do with a buffer. constant: read it, whenever. input: read what the work before the call made.
+// output: read and write it.
+enum class Use : std::uint8_t { constant, input, output };
+
 // One buffer that kernels may touch.
 struct Region {
     std::string name;  // q, out, gamma, ...
     std::uintptr_t host = 0;
     std::uint64_t bytes = 0;
-    bool writable = false;
+    Use use = Use::constant;
     std::uint64_t device = 0;  // its device address
 };
 
@@ -41,17 +45,26 @@ class GlobalMemory {
     void clear();
     // `host` keeps its distance to a 512-byte boundary on the device, and a buffer right behind the last one stays
     // there.
-    void add(std::string name, const void* host, std::uint64_t bytes, bool writable);
+    void add(std::string name, const void* host, std::uint64_t bytes, Use use);
 
     // The device address of `bytes` bytes at `host`, which must lie in one region. Throws Violation naming the regions
-    // when they do not, when the address is no multiple of `alignment`, or when a store hits an input.
-    std::uint64_t load_address(const void* host, std::uint64_t bytes, std::uint64_t alignment) const {
-        return find(host, bytes, alignment, "loads").device + offset_;
+    // when they do not, when the address is no multiple of `alignment`, when a store hits what is no output, or when
+    // anything but a constant is touched although the kernel is to wait for those before it (`before_wait`).
+    std::uint64_t load_address(const void* host, std::uint64_t bytes, std::uint64_t alignment, bool before_wait) const {
+        const Region& region = find(host, bytes, alignment, "loads");
+        if (before_wait && region.use != Use::constant) {
+            refuse_before_wait(region, bytes, "loads");
+        }
+        return region.device + offset_;
     }
-    std::uint64_t store_address(const void* host, std::uint64_t bytes, std::uint64_t alignment) const {
+    std::uint64_t store_address(const void* host, std::uint64_t bytes, std::uint64_t alignment,
+                                bool before_wait) const {
         const Region& region = find(host, bytes, alignment, "stores");
-        if (!region.writable) {
+        if (region.use != Use::output) {
             refuse_store(region, bytes);
+        }
+        if (before_wait) {
+            refuse_before_wait(region, bytes, "stores");
         }
         return region.device + offset_;
     }
@@ -70,6 +83,7 @@ class GlobalMemory {
     [[noreturn]] void refuse(std::uintptr_t address, std::uint64_t bytes, std::uint64_t alignment,
                              const char* verb) const;
     [[noreturn]] void refuse_store(const Region& region, std::uint64_t bytes) const;
+    [[noreturn]] void refuse_before_wait(const Region& region, std::uint64_t bytes, const char* verb) const;
 
     std::vector<Region> regions_;
     std::uint64_t next_ = 1U << 21U;

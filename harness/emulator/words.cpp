@@ -38,7 +38,7 @@ Path path_of(Cache hint) {
 
 void Engine::global_load(void* to, const void* from, unsigned bytes, Cache hint, const Site& site) {
     const Thread& thread = at(site);
-    const std::uint64_t address = memory_.load_address(from, bytes, bytes);
+    const std::uint64_t address = memory_.load_address(from, bytes, bytes, thread.before_wait);
     copy(to, from, bytes);
     warp_->log.record(thread.thread % 32, place_of(site, bytes, Access::global_load), Access::global_load,
                       path_of(hint), bytes, address);
@@ -46,7 +46,7 @@ void Engine::global_load(void* to, const void* from, unsigned bytes, Cache hint,
 
 void Engine::global_store(void* to, const void* from, unsigned bytes, Cache hint, const Site& site) {
     const Thread& thread = at(site);
-    const std::uint64_t address = memory_.store_address(to, bytes, bytes);
+    const std::uint64_t address = memory_.store_address(to, bytes, bytes, thread.before_wait);
     copy(to, from, bytes);
     warp_->log.record(thread.thread % 32, place_of(site, bytes, Access::global_store), Access::global_store,
                       path_of(hint), bytes, address);
@@ -90,7 +90,7 @@ void Engine::warp_barrier(const Site& site) {
 
 void Engine::async_copy(void* shared, const void* global, const Site& site) {
     const Thread& thread = at(site);
-    const std::uint64_t address = memory_.load_address(global, 16, 16);
+    const std::uint64_t address = memory_.load_address(global, 16, 16, running_->before_wait);
     const std::size_t offset = shared_.offset(shared, 16, 16, "copies");
     asynchronous_.copy(thread.thread, offset, global);
     warp_->log.record(thread.thread % 32, place_of(site, 16, Access::global_load), Access::global_load, Path::bypass,
@@ -123,7 +123,7 @@ void Engine::mbarrier_wait(void* barrier, unsigned parity, const Site& site) {
 void Engine::bulk_load(void* shared, const void* global, unsigned bytes, void* barrier, const Site& site) {
     const Thread& thread = at(site);
     check_bulk(bytes);
-    const std::uint64_t address = memory_.load_address(global, bytes, 16);
+    const std::uint64_t address = memory_.load_address(global, bytes, 16, running_->before_wait);
     const std::size_t offset = shared_.offset(shared, bytes, 16, "copies");
     asynchronous_.bulk_load(thread.thread, offset, global, bytes, shared_.offset(barrier, 8, 8, "uses"));
     count_bulk(address, bytes, Access::global_load);
@@ -132,7 +132,7 @@ void Engine::bulk_load(void* shared, const void* global, unsigned bytes, void* b
 void Engine::bulk_store(void* global, const void* shared, unsigned bytes, const Site& site) {
     const Thread& thread = at(site);
     check_bulk(bytes);
-    const std::uint64_t address = memory_.store_address(global, bytes, 16);
+    const std::uint64_t address = memory_.store_address(global, bytes, 16, running_->before_wait);
     const std::size_t offset = shared_.offset(shared, bytes, 16, "copies");
     asynchronous_.bulk_store(thread.thread, global, offset, bytes);
     count_bulk(address, bytes, Access::global_store);
@@ -143,6 +143,8 @@ void Engine::bulk_commit(const Site& site) { asynchronous_.commit_stores(at(site
 void Engine::bulk_wait(int pending, const Site& site) { asynchronous_.wait_stores(at(site).thread, pending); }
 
 void Engine::async_fence(const Site& site) { order_.fence(at(site).thread); }
+
+void Engine::wait_for_dependency(const Site& site) { at(site).before_wait = false; }
 
 // The vocabulary's functions: those of the engine that runs a grid.
 
@@ -185,6 +187,7 @@ void bulk_store(void* global, const void* shared, unsigned bytes, const Site& si
 void bulk_commit(const Site& site) { running->bulk_commit(site); }
 void bulk_wait(int pending, const Site& site) { running->bulk_wait(pending, site); }
 void async_fence(const Site& site) { running->async_fence(site); }
+void wait_for_dependency(const Site& site) { running->wait_for_dependency(site); }
 
 void run_grid(Stream stream, const LaunchConfig& config, const std::function<void()>& body) {
     auto* engine = static_cast<Engine*>(stream.handle);

@@ -6,7 +6,8 @@
 
 #define QK_BUILD on_cuda
 #define QK_KERNEL __global__
-#define QK_KERNEL_UP_TO(threads) __global__ __launch_bounds__(threads)
+// The 1 keeps ptxas from spilling to have more blocks on a multiprocessor.
+#define QK_KERNEL_UP_TO(threads) __global__ __launch_bounds__(threads, 1)
 #define QK_DEVICE __device__ __forceinline__
 #define QK_CALLER
 #define QK_FROM_CALLER
@@ -93,6 +94,81 @@ QK_DEVICE void store(V* p, V value) {
     } else {
         *reinterpret_cast<W*>(p) = w;
     }
+}
+
+// A hint as the L2's policy, an operand of the access: the descriptors that createpolicy.fractional makes of
+// evict_first and evict_normal for all of the accesses (ptxas folds it to these numbers). Made by the host, so that the
+// kernel finds it among its arguments.
+struct Policy {
+    std::uint64_t descriptor;
+};
+inline Policy policy_of(bool streaming) { return {streaming ? 0x12f0000000000000U : 0x16f0000000000000U}; }
+QK_DEVICE unsigned short load_with(const unsigned short* p, Policy policy) {
+    unsigned short v;
+    asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(p), "l"(policy.descriptor) : "memory");
+    return v;
+}
+QK_DEVICE unsigned load_with(const unsigned* p, Policy policy) {
+    unsigned v;
+    asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(p), "l"(policy.descriptor) : "memory");
+    return v;
+}
+QK_DEVICE uint2 load_with(const uint2* p, Policy policy) {
+    uint2 v;
+    asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "l"(p), "l"(policy.descriptor)
+                 : "memory");
+    return v;
+}
+QK_DEVICE uint4 load_with(const uint4* p, Policy policy) {
+    uint4 v;
+    asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p), "l"(policy.descriptor)
+                 : "memory");
+    return v;
+}
+QK_DEVICE void store_with(unsigned short* p, unsigned short v, Policy policy) {
+    asm volatile("st.global.L2::cache_hint.u16 [%0], %1, %2;" ::"l"(p), "h"(v), "l"(policy.descriptor) : "memory");
+}
+QK_DEVICE void store_with(unsigned* p, unsigned v, Policy policy) {
+    asm volatile("st.global.L2::cache_hint.u32 [%0], %1, %2;" ::"l"(p), "r"(v), "l"(policy.descriptor) : "memory");
+}
+QK_DEVICE void store_with(uint2* p, uint2 v, Policy policy) {
+    asm volatile("st.global.L2::cache_hint.v2.u32 [%0], {%1, %2}, %3;" ::"l"(p), "r"(v.x), "r"(v.y),
+                 "l"(policy.descriptor)
+                 : "memory");
+}
+QK_DEVICE void store_with(uint4* p, uint4 v, Policy policy) {
+    asm volatile("st.global.L2::cache_hint.v4.u32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(p), "r"(v.x), "r"(v.y), "r"(v.z),
+                 "r"(v.w), "l"(policy.descriptor)
+                 : "memory");
+}
+template <class V>
+QK_DEVICE V load(const V* p, Policy policy) {
+    auto w = load_with(reinterpret_cast<const typename Word<sizeof(V)>::type*>(p), policy);
+    return reinterpret_cast<V&>(w);
+}
+template <class V>
+QK_DEVICE void store(V* p, V value, Policy policy) {
+    using W = typename Word<sizeof(V)>::type;
+    store_with(reinterpret_cast<W*>(p), reinterpret_cast<W&>(value), policy);
+}
+
+QK_DEVICE void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+QK_DEVICE void wait_for_dependency() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+// The predicate needs the bits. That all of them are set hardly happens, and what is done then is always allowed.
+QK_DEVICE void until_loaded(unsigned bits, const void* from, void* to) {
+    asm volatile("" ::"l"(from), "l"(to));
+    asm volatile(
+        "{\n\t"
+        ".reg .pred all;\n\t"
+        "setp.eq.u32 all, %0, 0xffffffff;\n\t"
+        "@all griddepcontrol.launch_dependents;\n\t"
+        "}" ::"r"(bits)
+        : "memory");
 }
 
 QK_DEVICE std::byte* shared_memory() {
@@ -207,16 +283,21 @@ void launch(Stream stream, const LaunchConfig& config, void (*kernel)(Formal...)
     launch_config.blockDim = dim3(static_cast<unsigned>(config.threads));
     launch_config.dynamicSmemBytes = static_cast<std::size_t>(config.shared_bytes);
     launch_config.stream = static_cast<cudaStream_t>(stream.handle);
-    cudaLaunchAttribute window = {};
+    cudaLaunchAttribute attributes[2] = {};
+    launch_config.attrs = attributes;
+    if (config.programmatic) {
+        cudaLaunchAttribute& programmatic = attributes[launch_config.numAttrs++];
+        programmatic.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        programmatic.val.programmaticStreamSerializationAllowed = 1;
+    }
     if (config.persisting_bytes > 0) {
+        cudaLaunchAttribute& window = attributes[launch_config.numAttrs++];
         window.id = cudaLaunchAttributeAccessPolicyWindow;
         window.val.accessPolicyWindow.base_ptr = const_cast<void*>(config.persisting);
         window.val.accessPolicyWindow.num_bytes = static_cast<std::size_t>(config.persisting_bytes);
         window.val.accessPolicyWindow.hitRatio = 1.0F;
         window.val.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
         window.val.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
-        launch_config.attrs = &window;
-        launch_config.numAttrs = 1;
     }
     throw_on_error(cudaLaunchKernelEx(&launch_config, kernel, static_cast<Formal>(arguments)...), config);
 }

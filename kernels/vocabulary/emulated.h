@@ -55,6 +55,7 @@ void bulk_store(void* global, const void* shared, unsigned bytes, const Site& si
 void bulk_commit(const Site& site);
 void bulk_wait(int pending, const Site& site);
 void async_fence(const Site& site);
+void wait_for_dependency(const Site& site);
 
 // Runs `body` once for every thread of the grid, block after block. Throws LaunchError for a configuration that a GPU
 // would refuse and Fault (harness/emulator/) for what a kernel did wrong.
@@ -84,6 +85,27 @@ void store(V* p, V value, emulator::Site site = emulator::Site::current()) {
     static_assert(Hint == Cache::normal || Hint == Cache::streaming);
     emulator::global_store(p, &value, sizeof(V), Hint, site);
 }
+
+struct Policy {
+    Cache hint;
+};
+inline Policy policy_of(bool streaming) { return {streaming ? Cache::streaming : Cache::normal}; }
+template <class V>
+V load(const V* p, Policy policy, emulator::Site site = emulator::Site::current()) {
+    V value;
+    emulator::global_load(&value, p, sizeof(V), policy.hint, site);
+    return value;
+}
+template <class V>
+void store(V* p, V value, Policy policy, emulator::Site site = emulator::Site::current()) {
+    emulator::global_store(p, &value, sizeof(V), policy.hint, site);
+}
+
+inline void launch_dependents() {}  // kernels run one after another
+inline void wait_for_dependency(emulator::Site site = emulator::Site::current()) {
+    emulator::wait_for_dependency(site);
+}
+inline void until_loaded(unsigned /*bits*/, const void* /*from*/, void* /*to*/) {}
 
 inline std::byte* shared_memory() { return emulator::shared_base(); }
 template <class V>
