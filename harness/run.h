@@ -19,7 +19,7 @@ struct Plan {
     std::vector<Problem> problems;
     std::vector<CacheState> states;
     int samples = 20;
-    std::optional<std::vector<TuningTable>> tuning;  // none: the tables that are built in
+    std::optional<std::vector<TuningTable>> tuning = {};  // none: the tables that are built in
 };
 
 // What a run tells its caller while it goes on; all must be set.

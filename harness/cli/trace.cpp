@@ -56,7 +56,6 @@ Exit trace_command(const ChoiceOptions& options) {
     const Plan plan = {.candidates = choice.candidates(info.backend),
                        .problems = choice.problems(info.backend, info.l2_bytes),
                        .states = choice.states,
-                       .samples = 1,
                        .tuning = choice.tuning};
     const Traced traced = trace(*device, plan);
     for (const std::string& sentence : traced.refusals) {
