@@ -2,6 +2,7 @@
 // says why, and is never 0 or a guess.
 #pragma once
 
+#include "tuned_from.h"
 #include "variant.h"
 
 #include <array>
@@ -105,8 +106,9 @@ struct Measurement {
     std::string variant;
     Family family = Family::naive;
     Problem problem;
-    Parameters parameters;    // all of them
-    Parameters non_standard;  // those that differ from the standard, which enter the name
+    Parameters parameters;                // all of them
+    Parameters non_standard;              // those that differ from the standard, which enter the name
+    std::optional<TunedFrom> tuned_from;  // none: no value of them was looked up
     CacheState state = CacheState::warm;
     std::string refused;  // why the variant does not run this problem; then nothing below is meaningful
     std::string not_run;  // why the device could not run this problem at all, a clause; likewise

@@ -2,7 +2,7 @@
 
 #include "error.h"
 #include "names.h"
-#include "toml_reader.h"
+#include "preset_problem_toml.h"
 
 #include <fmt/format.h>
 
@@ -20,10 +20,6 @@ extern const char* const embedded_models_toml;
 namespace {
 
 constexpr std::string_view model_prefix = "model:";
-
-InputError bad_file(std::string_view source, const toml::source_region& place, const std::string& why) {
-    return InputError(fmt::format("{}, line {}: {}.", source, place.begin.line, why));
-}
 
 // Of every table of the file, in its order (toml++ orders by name), what `parse` makes of it.
 template <class Parse>
@@ -43,86 +39,6 @@ auto parse_tables(std::string_view toml, std::string_view source, Parse parse) {
     return result;
 }
 
-// Why the problem cannot be run, as a clause; empty if it can.
-std::string fault_of(const Problem& problem) {
-    const std::string fault = extents_fault(problem);
-    return fault.empty() ? problem.fault() : fault;
-}
-
-// What stands in the file for an option, as it would be typed; nothing for what no option is.
-std::optional<std::string> typed(const toml::node& value) {
-    if (const auto number = value.value_exact<std::int64_t>()) {
-        return std::to_string(*number);
-    }
-    if (const auto number = value.value_exact<double>()) {
-        return fmt::format("{}", *number);
-    }
-    return value.value_exact<std::string>();
-}
-
-// Sets the option that a key of an item of `shapes` means.
-void set_option(std::string_view source, std::string_view key, const toml::node& value, ProblemOptions& options) {
-    const std::string name = fmt::format("--{}", key);
-    std::vector<std::string> names = {"shape"};
-    for (const ProblemFlag& flag : problem_flags()) {
-        names.emplace_back(flag.name + 2);
-        if (name == flag.name) {
-            if (!value.is_boolean()) {
-                throw bad_file(source, value.source(), fmt::format("'{}' is neither true nor false", key));
-            }
-            options.*flag.value = **value.as_boolean();
-            return;
-        }
-    }
-    for (const ProblemOption& option : problem_options()) {
-        names.emplace_back(option.name + 2);
-        if (name == option.name) {
-            const std::optional<std::string> text = typed(value);
-            if (!text || text->empty()) {
-                throw bad_file(source, value.source(), fmt::format("'{}' is neither text nor a number", key));
-            }
-            if (text->find('@') != std::string::npos) {
-                throw bad_file(source, value.source(), "a preset names no file of the machine that it runs on");
-            }
-            options.*option.value = *text;
-            return;
-        }
-    }
-    throw InputError(fmt::format("{}, line {}: a problem has no '{}'.{}", source, value.source().begin.line, key,
-                                 suggestion(key, names)));
-}
-
-// An item of `shapes`: a shape, or a table with a shape and options.
-PresetProblem parse_preset_problem(std::string_view source, const toml::node& item) {
-    const toml::node* shape = &item;
-    PresetProblem result;
-    if (const toml::table* table = item.as_table()) {
-        shape = table->get("shape");
-        for (const auto& [key, value] : *table) {
-            if (key != "shape") {
-                set_option(source, key.str(), value, result.options);
-            }
-        }
-    }
-    if (shape == nullptr || !shape->is_string()) {
-        throw bad_file(source, item.source(),
-                       "a shape is text, such as \"2x1024x16x128\", or a table with that as its shape and options");
-    }
-    std::string fault;
-    try {
-        result.shape = parse_shape(shape->as_string()->get());
-        for (const DataType dtype : {DataType::f32, DataType::bf16, DataType::f16}) {
-            fault = fault.empty() ? fault_of(result.problem(dtype)) : fault;
-        }
-    } catch (const InputError& error) {
-        throw InputError(fmt::format("{}, line {}: {}", source, item.source().begin.line, error.what()));
-    }
-    if (!fault.empty()) {
-        throw bad_file(source, item.source(), fmt::format("this problem cannot be run: {}", fault));
-    }
-    return result;
-}
-
 Preset parse_preset(std::string_view source, std::string_view name, const toml::table& table) {
     Preset preset;
     preset.name = name;
@@ -138,7 +54,7 @@ Preset parse_preset(std::string_view source, std::string_view name, const toml::
             preset.meaning = **value.as_string();
         } else if (key == "shapes" && value.is_array()) {
             for (const toml::node& item : *value.as_array()) {
-                preset.problems.push_back(parse_preset_problem(source, item));
+                preset.problems.push_back(read_preset_problem(source, item));
             }
         } else if (key == "l2_multiple" && value.is_number()) {
             preset.l2_multiple = value.value_or(0.0);
@@ -253,15 +169,6 @@ std::vector<std::pair<std::string, std::vector<Problem>>> words_of(const Model& 
 }
 
 }  // namespace
-
-Problem PresetProblem::problem(DataType dtype) const {
-    Problem problem = shape.problem();
-    problem.dtype = dtype;
-    for (const Setting& setting : parse(options)) {
-        setting(problem);
-    }
-    return problem;
-}
 
 std::vector<Problem> Preset::resolve(std::int64_t l2_bytes, DataType dtype) const {
     if (!problems.empty()) {

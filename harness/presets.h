@@ -2,8 +2,7 @@
 // program.
 #pragma once
 
-#include "problem_options.h"
-#include "shapes.h"
+#include "preset_problem.h"
 
 #include <cstdint>
 #include <string>
@@ -11,14 +10,6 @@
 #include <vector>
 
 namespace qkprof {
-
-// One problem of a preset, of any storage type.
-struct PresetProblem {
-    Shape shape;
-    ProblemOptions options;
-
-    Problem problem(DataType dtype) const;
-};
 
 struct Preset {
     std::string name;

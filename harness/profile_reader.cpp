@@ -203,6 +203,19 @@ std::vector<std::vector<double>> read_aa_times(const Object& entry) {
     return runs;
 }
 
+TunedFrom read_tuned_from(const Object& entry, const Measurement& m) {
+    TunedFrom from = {.device = entry.text("device"),
+                      .problem = entry.text("problem"),
+                      .own = entry.flag("own"),
+                      .parameters = read_sentences(entry, "parameters")};
+    for (const std::string& name : from.parameters) {
+        if (!m.parameters.contains(name) || m.non_standard.contains(name)) {
+            throw entry.error("parameters", "not a list of parameters that are not among the non_standard");
+        }
+    }
+    return from;
+}
+
 Measurement read_measurement(const Object& entry) {
     Measurement m;
     m.variant = entry.text("variant");
@@ -224,6 +237,9 @@ Measurement read_measurement(const Object& entry) {
             throw entry.error("non_standard", "not a list of names of parameters");
         }
         m.non_standard.insert(*found);
+    }
+    if (entry.has("tuned_from")) {
+        m.tuned_from = read_tuned_from(entry.object("tuned_from"), m);
     }
     m.refused = entry.text_or_empty("refused");
     m.no_time_reason = entry.text_or_empty("real_time_reason");

@@ -113,6 +113,12 @@ Json facts_of(const Measurement& m, const CopyFractions& fractions, const Roofli
     for (const auto& [name, value] : m.non_standard) {
         entry["non_standard"].push_back(name);
     }
+    if (m.tuned_from) {
+        entry["tuned_from"] = {{"device", m.tuned_from->device},
+                               {"problem", m.tuned_from->problem},
+                               {"own", m.tuned_from->own},
+                               {"parameters", m.tuned_from->parameters}};
+    }
     const std::string error = error_of(m);
     if (!error.empty()) {
         entry["error_occurred"] = true;

@@ -104,6 +104,9 @@ class ResultsTable {
             if (!m.right()) {
                 once(fmt::format("{}: {}", variant_text(m), error_of(m)));
             }
+            if (m.ran() && m.tuned_from) {
+                once(tuning_note(m));
+            }
             for (const std::string& sentence : m.contradictions) {
                 once(sentence);
             }
@@ -120,6 +123,24 @@ class ResultsTable {
             }
         }
         table_.sections.push_back(std::move(section));
+    }
+
+    std::string tuning_note(const Measurement& m) const {
+        const TunedFrom& from = *m.tuned_from;
+        std::vector<std::string> values;
+        for (const std::string& name : from.parameters) {
+            values.push_back(fmt::format("{} {}", name, m.parameters.at(name)));
+        }
+        const std::string& device = profile_.environment.device.description;
+        std::vector<std::string> doubts;
+        if (from.device != device) {
+            doubts.push_back(fmt::format("no table for {}", device));
+        }
+        if (!from.own) {
+            doubts.emplace_back("the nearest problem");
+        }
+        return fmt::format("{}: {}, as tuned for {} on {}{}", variant_text(m), fmt::join(values, ", "), from.problem,
+                           from.device, doubts.empty() ? "" : fmt::format(" ({})", fmt::join(doubts, ", ")));
     }
 
     std::vector<Cell> row_of(const Measurement& m) {
@@ -221,6 +242,11 @@ std::vector<std::string> device_metrics(const Profile& profile) {
     return names;
 }
 
+// "1x1024x16x128 f32 of NVIDIA H200 (the nearest)"
+std::string tuned_from_text(const TunedFrom& from) {
+    return fmt::format("{} of {}{}", from.problem, from.device, from.own ? "" : " (the nearest)");
+}
+
 Cell plain_number(const std::optional<double>& value) { return {value ? fmt::format("{}", *value) : std::string()}; }
 
 }  // namespace
@@ -246,6 +272,7 @@ Table results_rows(const Profile& profile) {
                               "variant",
                               "family",
                               "parameters",
+                              "tuned_from",
                               "shape",
                               "dtype",
                               "state",
@@ -303,6 +330,7 @@ Table results_rows(const Profile& profile) {
                                  {m.variant},
                                  {name_of(m.family)},
                                  {fmt::format("{}", fmt::join(parameters, " "))},
+                                 {m.tuned_from ? tuned_from_text(*m.tuned_from) : ""},
                                  {m.problem.text(' ')},
                                  {name_of(m.problem.dtype)},
                                  {name_of(m.state)},

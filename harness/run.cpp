@@ -2,6 +2,7 @@
 
 #include "roofline.h"
 #include "timing.h"
+#include "tuning_table.h"
 
 #include <fmt/format.h>
 
@@ -79,7 +80,7 @@ class ProblemRun {
     // Null, with the reason, when the problem cannot be had: that ends neither the run nor its other problems.
     std::unique_ptr<Workload> load(std::string& failure) {
         try {
-            return device_.load(problem_, scratch_bytes(plan_.candidates, problem_, device_));
+            return device_.load(problem_, scratch_bytes(plan_, problem_, device_));
         } catch (const InputError& error) {
             failure = clause_of(error);
         } catch (const CannotMeasure& error) {
@@ -92,18 +93,19 @@ class ProblemRun {
 
     // A measurement a state, of which nothing is known yet; or why the candidate was not run.
     void add(const Candidate& candidate, const std::string& failure) {
-        const Request request = request_of(candidate, problem_, device_);
+        const Resolved resolved = resolve(candidate, problem_, device_, plan_);
         Measurement m;
         m.variant = candidate.variant->name;
         m.family = candidate.variant->family;
         m.problem = problem_;
-        m.parameters = candidate.parameters;
+        m.parameters = resolved.request.parameters;
         m.non_standard = candidate.non_standard;
-        m.refused = candidate.variant->refusal(request);
+        m.tuned_from = resolved.tuned_from;
+        m.refused = resolved.refusal;
         m.not_run = m.refused.empty() ? failure : std::string();
         m.no_time_reason = no_time_reason();
         if (m.ran()) {
-            m.declaration = candidate.variant->declare(request);
+            m.declaration = candidate.variant->declare(resolved.request);
         }
         for (const CacheState state : plan_.states) {
             m.state = state;
@@ -119,7 +121,7 @@ class ProblemRun {
         progress(fmt::format("{}, verify", candidate.variant->name));
         Verification found;
         try {
-            found = workload.verify(*candidate.variant, candidate.parameters);
+            found = workload.verify(*candidate.variant, profile_.measurements[first].parameters);
         } catch (...) {  // nothing is known of it
             profile_.measurements.resize(first);
             throw;
@@ -182,7 +184,7 @@ class ProblemRun {
                 }
                 progress(fmt::format("{}, prepare {} calls", m.variant, name_of(state)));
                 try {
-                    timings.push_back(workload.timing(*candidate.variant, candidate.parameters, state));
+                    timings.push_back(workload.timing(*candidate.variant, m.parameters, state));
                 } catch (const std::exception& error) {
                     m.no_time_reason = clause_of(error);
                     continue;
@@ -216,18 +218,20 @@ class ProblemRun {
 
 }  // namespace
 
-std::string text_of(const Problem& problem) { return fmt::format("{} {}", problem.text(' '), name_of(problem.dtype)); }
+std::string text_of(const Problem& problem) { return tuning_text(problem); }
 
-Request request_of(const Candidate& candidate, const Problem& problem, const Device& device) {
-    return {.problem = problem, .parameters = candidate.parameters, .limits = device.info().limits};
+Resolved resolve(const Candidate& candidate, const Problem& problem, const Device& device, const Plan& plan) {
+    const DeviceInfo& info = device.info();
+    return resolve(*candidate.variant, candidate.parameters, problem, info.limits, info.description,
+                   plan.tuning ? *plan.tuning : embedded_tuning(info.backend));
 }
 
-std::int64_t scratch_bytes(const std::vector<Candidate>& candidates, const Problem& problem, const Device& device) {
+std::int64_t scratch_bytes(const Plan& plan, const Problem& problem, const Device& device) {
     std::int64_t bytes = 0;
-    for (const Candidate& candidate : candidates) {
-        const Request request = request_of(candidate, problem, device);
-        if (candidate.variant->scratch_bytes && candidate.variant->refusal(request).empty()) {
-            bytes = std::max(bytes, candidate.variant->scratch_bytes(request));
+    for (const Candidate& candidate : plan.candidates) {
+        const Resolved resolved = resolve(candidate, problem, device, plan);
+        if (candidate.variant->scratch_bytes && resolved.refusal.empty()) {
+            bytes = std::max(bytes, candidate.variant->scratch_bytes(resolved.request));
         }
     }
     return bytes;
@@ -235,7 +239,7 @@ std::int64_t scratch_bytes(const std::vector<Candidate>& candidates, const Probl
 
 void check_memory(const Device& device, const Plan& plan) {
     for (const Problem& problem : plan.problems) {
-        const std::int64_t needed = device.bytes_needed(problem, scratch_bytes(plan.candidates, problem, device));
+        const std::int64_t needed = device.bytes_needed(problem, scratch_bytes(plan, problem, device));
         const std::int64_t available = device.info().memory_bytes;
         if (needed > available) {
             constexpr double gibibyte = 0x1p30;

@@ -5,8 +5,10 @@
 #include "error.h"
 #include "profile.h"
 #include "selection.h"
+#include "tuning.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ struct Plan {
     std::vector<Problem> problems;
     std::vector<CacheState> states;
     int samples = 20;
+    std::optional<std::vector<TuningTable>> tuning = {};  // none: the tables that are built in
 };
 
 // What a run tells its caller while it goes on; all must be set.
@@ -29,10 +32,11 @@ struct Observer {
 // "8x1024x16x128 f32", "1x64x32+8x128 packed in-place bf16"
 std::string text_of(const Problem& problem);
 
-Request request_of(const Candidate& candidate, const Problem& problem, const Device& device);
+// The candidate's request for a problem, with nothing left as tuned.
+Resolved resolve(const Candidate& candidate, const Problem& problem, const Device& device, const Plan& plan);
 
 // Of the intermediates of all candidates that run the problem: they share one scratch buffer.
-std::int64_t scratch_bytes(const std::vector<Candidate>& candidates, const Problem& problem, const Device& device);
+std::int64_t scratch_bytes(const Plan& plan, const Problem& problem, const Device& device);
 
 // Throws InputError when a problem does not fit the device's memory.
 void check_memory(const Device& device, const Plan& plan);

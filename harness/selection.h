@@ -11,7 +11,7 @@ namespace qkprof {
 // One variant with one value of each of its parameters.
 struct Candidate {
     const Variant* variant = nullptr;
-    Parameters parameters;    // all of them
+    Parameters parameters;    // all of them; some may be as_tuned
     Parameters non_standard;  // those that differ from the standard
 };
 

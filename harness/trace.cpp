@@ -37,16 +37,18 @@ Traced trace(Device& device, const Plan& plan) {
     check_ranges_are_unique(plan);
     check_memory(device, plan);
     const Problem& problem = plan.problems.front();
-    const auto workload = device.load(problem, scratch_bytes(plan.candidates, problem, device));
+    const auto workload = device.load(problem, scratch_bytes(plan, problem, device));
     Traced traced;
     for (const Candidate& candidate : plan.candidates) {
         const Variant& variant = *candidate.variant;
-        if (const std::string reason = variant.refusal(request_of(candidate, problem, device)); !reason.empty()) {
-            traced.refusals.push_back(fmt::format("{} on {} refused: {}.", variant.name, text_of(problem), reason));
+        const Resolved resolved = resolve(candidate, problem, device, plan);
+        if (!resolved.refusal.empty()) {
+            traced.refusals.push_back(
+                fmt::format("{} on {} refused: {}.", variant.name, text_of(problem), resolved.refusal));
             continue;
         }
         for (const CacheState state : plan.states) {
-            workload->trace(variant, candidate.parameters, state);
+            workload->trace(variant, resolved.request.parameters, state);
             traced.calls.push_back({&candidate, state});
         }
     }

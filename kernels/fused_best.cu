@@ -213,35 +213,19 @@ void best_kernel(Runs runs, Arguments a) {
     }
 }
 
-// The lane groups that are compiled: as many lanes, at most 32, as leave each two pairs, and half as many where that
-// leaves each four.
-constexpr int wide_lanes(int head_dim) {
+// The lanes of a head vector: as many, at most 32, as leave each two pairs; and, for `pairs` of 4, half as many where
+// that leaves each four. A head dim of 96 has 6 pairs a lane, one of 256 has 4.
+constexpr int lanes_of(int head_dim, int pairs) {
     int lanes = 32;
     while (head_dim / 2 % (2 * lanes) != 0) {
         lanes /= 2;
     }
-    return lanes;
-}
-constexpr int narrow_lanes(int head_dim) {
-    const int wide = wide_lanes(head_dim);
-    return head_dim / 2 / wide == 2 ? wide / 2 : wide;
+    return head_dim / 2 / lanes == 2 && pairs == 4 ? lanes / 2 : lanes;
 }
 
 PairedLayout layout_of(const Request& request) {
-    return paired_layout(static_cast<int>(request.problem.head_dim), bytes_of(request.problem.dtype),
-                         request.parameter("lanes"));
-}
-
-std::string refuse_lanes(const Request& request) {
     const int head_dim = static_cast<int>(request.problem.head_dim);
-    const int lanes = request.parameter("lanes");
-    const int wide = wide_lanes(head_dim);
-    const int narrow = narrow_lanes(head_dim);
-    if (lanes == wide || lanes == narrow) {
-        return {};
-    }
-    return "for head_dim " + std::to_string(head_dim) + " it is compiled for " + std::to_string(wide) +
-           (narrow == wide ? "" : " lanes or " + std::to_string(narrow)) + ", not " + std::to_string(lanes);
+    return paired_layout(head_dim, bytes_of(request.problem.dtype), lanes_of(head_dim, request.parameter("pairs")));
 }
 
 bool all_rotates(const Problem& p) { return p.rotary() == p.head_dim; }
@@ -261,13 +245,13 @@ std::string refuse_heads(const Request& request) {
 
 std::string refuse(const Request& request) {
     const Problem& p = request.problem;
-    const std::string reason = first_reason({refuse_head_dim(p)});
-    if (!reason.empty()) {
-        return reason;
+    const std::string head_dim = refuse_head_dim(p);
+    if (!head_dim.empty()) {
+        return head_dim;
     }
-    const std::string geometry = first_reason({refuse_lanes(request), refuse_heads(request)});
-    if (!geometry.empty()) {
-        return geometry;
+    const std::string runs = refuse_heads(request);
+    if (!runs.empty()) {
+        return runs;
     }
     const PairedLayout layout = layout_of(request);
     if (!whole_vectors_rotate(p, layout.size)) {
@@ -329,11 +313,11 @@ const Registration registration(
      .family = Family::register_only,
      .hypothesis =
          "one launch, tuned for each problem: constants once for a run of heads, and before the kernel before ends",
-     .parameters = {{"lanes", "lanes a head vector", 16, {8, 16, 32}},
-                    {"heads", "head vectors that a lane group takes at once", 1, {1, 2, 4}},
-                    {"threads", "threads a block", 64, {64, 128, 256, 512}},
-                    {"streaming", "1: q and the results are the first that the L2 gives up", 0, {0, 1}},
-                    {"programmatic", "1: programmatic dependent launch", 0, {0, 1}}},
+     .parameters = {{"pairs", "pairs of elements that a lane has, or as near as the head dim allows", as_tuned, {2, 4}},
+                    {"heads", "head vectors that a lane group takes at once", as_tuned, {1, 2, 4}},
+                    {"threads", "threads a block", as_tuned, {64, 128, 256, 512}},
+                    {"streaming", "1: q and the results are the first that the L2 gives up", as_tuned, {0, 1}},
+                    {"programmatic", "1: programmatic dependent launch", as_tuned, {0, 1}}},
      .features = {std::begin(all_features), std::end(all_features)},
      .refuses = refuse,
      .declare = declare,
@@ -342,12 +326,9 @@ const Registration registration(
      .run = [](const Call& call) {
          for_compiled(call.request.problem, [&](auto compiled) {
              using C = decltype(compiled);
-             constexpr int wide = wide_lanes(C::head_dim);
-             if (call.request.parameter("lanes") == wide) {
-                 launch_with<typename C::type, C::head_dim, wide>(call);
-             } else {
-                 launch_with<typename C::type, C::head_dim, narrow_lanes(C::head_dim)>(call);
-             }
+             for_value<2, 4>(call.request.parameter("pairs"), [&](auto pairs) {
+                 launch_with<typename C::type, C::head_dim, lanes_of(C::head_dim, pairs())>(call);
+             });
          });
      }});
 

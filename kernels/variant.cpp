@@ -49,6 +49,10 @@ bool Variant::has(Feature feature) const {
     return std::find(features.begin(), features.end(), feature) != features.end();
 }
 
+bool Variant::tuned() const {
+    return std::any_of(parameters.begin(), parameters.end(), [](const Parameter& p) { return p.tuned(); });
+}
+
 std::string Variant::refusal(const Request& request) const {
     std::string missing;
     for (const Feature feature : features_of(request.problem)) {

@@ -51,12 +51,18 @@ const char* name_of(Feature feature);
 // The features that a problem asks for.
 std::vector<Feature> features_of(const Problem& problem);
 
+// The standard of a parameter whose value is looked up for each problem in a table of what was measured
+// (harness/tuning.h). It is none of the values: no variant is ever asked anything with it.
+inline constexpr int as_tuned = -1;
+
 // A tunable number of a variant. Only the listed values are compiled or make sense.
 struct Parameter {
     std::string name;
     std::string meaning;
     int standard = 0;
     std::vector<int> values;
+
+    bool tuned() const { return standard == as_tuned; }
 };
 
 // The value of every parameter of one variant in one run.
@@ -134,6 +140,8 @@ struct Variant {
     std::function<void(const Call&)> run;
 
     Parameters standard_parameters() const;
+    // Whether any of its parameters is.
+    bool tuned() const;
     bool has(Feature feature) const;
     // Why the variant does not run the request, by what it cannot do or by `refuses`; empty if it does.
     std::string refusal(const Request& request) const;

@@ -2,6 +2,7 @@
 
 #include "emulator/buffers.h"
 #include "emulator/engine.h"
+#include "standard_request.h"
 
 #include <benchmark/benchmark.h>
 
@@ -17,7 +18,7 @@ void count_call(benchmark::State& state, const Variant& variant, DataType dtype)
     problem.heads = 16;
     problem.dtype = dtype;
     emulator::Engine engine({});
-    const Request request = {problem, variant.standard_parameters(), engine.limits()};
+    const Request request = standard_request(variant, problem, engine.limits());
     emulator::ProblemBuffers buffers(problem, variant.scratch_bytes ? variant.scratch_bytes(request) : 0);
     buffers.fill(0, problem.rows());
     buffers.enter(engine.memory());

@@ -3,6 +3,8 @@
 #include "fuzz.h"
 #include "presets.h"
 #include "thresholds.h"
+#include "tuned_variant.h"
+#include "tuning_table.h"
 
 #include <algorithm>
 
@@ -53,6 +55,15 @@ void use(const std::vector<Model>& models) {
     }
 }
 
+// Written, it is read back as the same.
+void use(const TuningTable& table) {
+    const std::string text = to_toml(table);
+    expect(to_toml(parse_tuning(text, "written.toml", {tuned_variant()})) == text, "a table is read as it is written");
+    const Variant variant = tuned_variant();
+    const Resolved resolved = resolve(variant, variant.standard_parameters(), {}, {}, {}, {table});
+    expect(resolved.refusal.empty() == resolved.tuned_from.has_value(), "what is not refused is tuned");
+}
+
 template <class Read>
 void read_and_use(const Read& read) {
     if (const auto items = read_or_refused(read)) {
@@ -70,5 +81,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     read_and_use([&] { return parse_thresholds(text, "fuzzed.toml", some_variants); });
     read_and_use([&] { return parse_presets(text, "fuzzed.toml"); });
     read_and_use([&] { return parse_models(text, "fuzzed.toml"); });
+    read_and_use([&] { return parse_tuning(text, "fuzzed.toml", {tuned_variant()}); });
     return 0;
 }

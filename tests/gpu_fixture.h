@@ -4,6 +4,7 @@
 
 #include "cuda/cuda_device.h"
 #include "error.h"
+#include "standard_request.h"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +45,7 @@ class Gpu : public testing::Test {
     }
 
     static Request request_for(const Variant& variant, const Problem& problem) {
-        return {problem, variant.standard_parameters(), device().info().limits};
+        return standard_request(variant, problem, device().info().limits, Backend::cuda);
     }
 
     static std::int64_t scratch_for(const Variant& variant, const Problem& problem) {
@@ -61,7 +62,8 @@ class Gpu : public testing::Test {
         if (const std::string reason = variant.refusal(request_for(variant, problem)); !reason.empty()) {
             return false;
         }
-        const Verification found = load_for(variant, problem)->verify(variant, variant.standard_parameters());
+        const Verification found =
+            load_for(variant, problem)->verify(variant, request_for(variant, problem).parameters);
         EXPECT_EQ(found.fault, "");
         EXPECT_TRUE(found.correct) << "error norm " << found.error_norm << ", wrong elements " << found.wrong_elements;
         if (found.first_wrong) {

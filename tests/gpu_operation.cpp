@@ -23,7 +23,7 @@ class GpuOperation : public Gpu {
         for (const Variant& variant : variants(Backend::cuda)) {
             if (variant.refusal(request_for(variant, problem)).empty()) {
                 chosen.variants.push_back(&variant);
-                chosen.parameters.push_back(variant.standard_parameters());
+                chosen.parameters.push_back(request_for(variant, problem).parameters);
                 chosen.scratch_bytes = std::max(chosen.scratch_bytes, scratch_for(variant, problem));
             }
         }
@@ -131,7 +131,7 @@ TEST_F(GpuOperation, InPlaceAHundredTimesGivesTheSameBits) {
         const cuda::DeviceMemory gamma = upload(halves.data(), problem.gamma_bytes());
         const cuda::DeviceMemory tables = upload(halves.data(), 2 * problem.table_bytes());
         for (const Variant& variant : variants(Backend::cuda)) {
-            const Request request = {problem, variant.standard_parameters(), context.info().limits};
+            const Request request = standard_request(variant, problem, context.info().limits, Backend::cuda);
             if (!variant.refusal(request).empty()) {
                 continue;
             }

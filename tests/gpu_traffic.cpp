@@ -76,7 +76,7 @@ TEST_F(GpuTraffic, EveryVariantMovesWhatItDeclares) {
         for (const Variant& variant : variants(Backend::cuda)) {
             if (variant.refusal(request_for(variant, problem)).empty()) {
                 chosen.push_back(&variant);
-                parameters.push_back(variant.standard_parameters());
+                parameters.push_back(request_for(variant, problem).parameters);
                 scratch = std::max(scratch, scratch_for(variant, problem));
             }
         }

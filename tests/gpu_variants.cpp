@@ -92,7 +92,7 @@ TEST_P(EveryVariant, LaunchesWhatItDeclares) {
     const Declaration declared = variant().declare(request_for(variant(), problem));
     const auto workload = load_for(variant(), problem);
     for (const CacheState state : {CacheState::warm, CacheState::cold}) {
-        const Counters counters = workload->count(variant(), variant().standard_parameters(), state);
+        const Counters counters = workload->count(variant(), request_for(variant(), problem).parameters, state);
         const Counter& launches = counters.at("launches");
         if (!launches.value) {
             ASSERT_FALSE(launches.reason.empty());
@@ -112,7 +112,7 @@ TEST_P(EveryVariant, TakesAPlausibleTimeInBothStates) {
     const auto workload = load_for(variant(), problem);
     const auto before = std::chrono::steady_clock::now();
     for (const CacheState state : {CacheState::warm, CacheState::cold}) {
-        const auto timing = workload->timing(variant(), variant().standard_parameters(), state);
+        const auto timing = workload->timing(variant(), request_for(variant(), problem).parameters, state);
         for (int sample = 0; sample < 5; ++sample) {
             const double seconds = timing->sample().seconds;
             EXPECT_GT(seconds, 0.5e-6);  // no kernel of 16.8 MB is so quick

@@ -4,6 +4,7 @@
 #include "emulator/buffers.h"
 #include "emulator/engine.h"
 #include "generated_problems.h"
+#include "standard_request.h"
 #include "variant_check.h"
 
 #include <gtest/gtest.h>
@@ -118,7 +119,7 @@ TEST_P(Operation, TheEndOfALongContext) {
         problem.rotary_base = 1e6;
         problem.positions = {.type = PositionType::int64, .order = PositionOrder::reversed};
         ASSERT_EQ(problem.position_of(0), 131071);
-        const Request request = {problem, variant().standard_parameters(), device_->info().limits};
+        const Request request = standard_request(variant(), problem, device_->info().limits);
         const bool window_too_large = variant().refusal(request).find("L2 aside") != std::string::npos;
         EXPECT_TRUE(check(problem) || window_too_large) << variant().refusal(request);
     }
@@ -133,7 +134,7 @@ TEST_P(Operation, InPlaceAHundredTimesGivesTheSameBits) {
     }
     problem.dtype = DataType::bf16;
     emulator::Engine engine({});
-    const Request request = {problem, variant().standard_parameters(), engine.limits()};
+    const Request request = standard_request(variant(), problem, engine.limits());
     ASSERT_EQ(variant().refusal(request), "");
     emulator::ProblemBuffers buffers(problem, variant().scratch_bytes ? variant().scratch_bytes(request) : 0);
     buffers.fill();

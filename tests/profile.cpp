@@ -72,6 +72,29 @@ TEST(Profile, IsReadBackAsItWasWritten) {
     EXPECT_TRUE(std::isnan(after.measurements[3].verification.error_norm));
 }
 
+TEST(Profile, WhatWasTunedFromIsReadBack) {
+    Profile before = sample_profile();
+    const TunedFrom from = {.device = "GPU A", .problem = "1x64x16x128 f32", .own = false, .parameters = {"heads"}};
+    before.measurements[1].tuned_from = from;
+    const Json file = Json::parse(to_json(before));
+    EXPECT_EQ(file["benchmarks"][3]["tuned_from"].dump(),
+              R"({"device":"GPU A","problem":"1x64x16x128 f32","own":false,"parameters":["heads"]})");
+    EXPECT_FALSE(file["benchmarks"][0].contains("tuned_from"));
+    const Profile after = parse_profile(to_json(before), "memory");
+    EXPECT_EQ(after.measurements[1].tuned_from, from);
+    EXPECT_FALSE(after.measurements[0].tuned_from.has_value());
+    const auto damaged = [&](const char* key, const Json& value) {
+        Json changed = file;
+        changed["benchmarks"][3]["tuned_from"][key] = value;
+        EXPECT_THROW(parse_profile(changed.dump(), "memory"), InputError) << key << ' ' << value;
+    };
+    damaged("device", 1);
+    damaged("problem", Json());
+    damaged("own", "yes");
+    damaged("parameters", {"lanes"});    // there is none
+    damaged("parameters", {"threads"});  // it was given
+}
+
 TEST(Profile, TheTimesOfFurtherRunsAreReadBack) {
     Profile before = sample_profile();
     const std::vector<std::vector<double>> runs = {{1.25e-6, 3e-3}, {}, {7e-9}};

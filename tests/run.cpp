@@ -1,8 +1,9 @@
 // The run pipeline, on a device whose answers the test makes up.
 #include "run.h"
 
-#include "fake_device.h"
+#include "results.h"
 #include "timing.h"
+#include "tuned_variant.h"
 
 #include <gtest/gtest.h>
 
@@ -274,6 +275,49 @@ TEST_F(Run, ASweepIsSeveralVariants) {
     go();
     EXPECT_EQ(measurement("fast/2x3x4x64/f32/cold/threads:64").seconds.size(), 5U);
     EXPECT_EQ(measurement("fast/2x3x4x64/f32/cold").parameters.at("threads"), 128);
+}
+
+TEST_F(Run, TunedParametersAreThoseOfTheTable) {
+    const std::vector<Variant> all = {tuned_variant()};
+    plan_.candidates = select(all, {"*"}, {{.parameter = "heads", .values = {1}}});
+    plan_.candidates.push_back(standard_candidate(all[0]));
+    plan_.problems = {{.sequence = 64, .heads = 16}, {.sequence = 8, .heads = 16}};
+    plan_.tuning = {{.device = device_.info().description,
+                     .entries = {{"best", {tuning_entry({.sequence = 64, .heads = 16}, 4, 2)}}}}};
+    go();
+    const Measurement& own = measurement("best/1x64x16x128/f32/warm");
+    EXPECT_EQ(own.parameters, (Parameters{{"heads", 2}, {"lanes", 4}, {"threads", 128}}));
+    EXPECT_TRUE(own.tuned_from.value().own);
+    EXPECT_EQ(own.seconds.size(), 5U);
+    const Measurement& swept = measurement("best/1x8x16x128/f32/cold/heads:1");
+    EXPECT_EQ(swept.parameters, (Parameters{{"heads", 1}, {"lanes", 4}, {"threads", 128}}));
+    EXPECT_FALSE(swept.tuned_from.value().own);
+    EXPECT_FALSE(measurement("copy/1x8x16x128/f32/cold").tuned_from.has_value());
+
+    const auto notes = [&](std::size_t section) { return results_table(profile_).sections.at(section).notes; };
+    EXPECT_EQ(notes(0), (std::vector<std::string>{
+                            "best heads=1: lanes 4, as tuned for 1x64x16x128 f32 on a device of the tests",
+                            "best: heads 2, lanes 4, as tuned for 1x64x16x128 f32 on a device of the tests"}));
+    EXPECT_EQ(notes(1).at(1),
+              "best: heads 2, lanes 4, as tuned for 1x64x16x128 f32 on a device of the tests (the nearest problem)");
+    profile_.environment.device.description = "GPU B";
+    EXPECT_EQ(notes(1).at(1),
+              "best: heads 2, lanes 4, as tuned for 1x64x16x128 f32 on a device of the tests (no table for GPU B, the "
+              "nearest problem)");
+    const std::string csv = to_csv(results_rows(profile_));
+    EXPECT_NE(
+        csv.find(",heads=2 lanes=4 threads=128,1x64x16x128 f32 of a device of the tests (the nearest),1x8x16x128,"),
+        std::string::npos)
+        << csv;
+}
+
+TEST_F(Run, WithoutATableATunedVariantIsRefused) {
+    const Variant best = tuned_variant();
+    plan_.candidates = {standard_candidate(best), standard_candidate(fast_)};
+    plan_.tuning = std::vector<TuningTable>();
+    go();
+    EXPECT_NE(measurement("best/2x3x4x64/f32/warm").refused.find("no table says how it is tuned"), std::string::npos);
+    EXPECT_EQ(verdict_of(profile_), Exit::passed);
 }
 
 TEST_F(Run, WhatDoesNotFitTheMemoryIsSaidBeforeAnythingRuns) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "emulator/emulated_device.h"
+#include "tuning_table.h"
 
 #include <fmt/format.h>
 
@@ -27,10 +28,14 @@ struct Check {
 };
 
 // Runs the variant on fresh buffers: its result against the reference, and what it declares against what is counted.
-inline Check check_variant(Device& device, const Variant& variant, const Problem& problem,
-                           const Parameters& parameters) {
-    const Request request = {problem, parameters, device.info().limits};
-    Check check = {.refused = variant.refusal(request), .complaints = {}};
+// Parameters that are as_tuned are so by the built-in table.
+inline Check check_variant(Device& device, const Variant& variant, const Problem& problem, const Parameters& given) {
+    const DeviceInfo& info = device.info();
+    const Resolved resolved =
+        resolve(variant, given, problem, info.limits, info.description, embedded_tuning(info.backend));
+    const Request& request = resolved.request;
+    const Parameters& parameters = request.parameters;
+    Check check = {.refused = resolved.refusal, .complaints = {}};
     if (!check.refused.empty()) {
         return check;
     }

@@ -6,6 +6,7 @@
 #include "emulator/buffers.h"
 #include "emulator/engine.h"
 #include "reference.h"
+#include "standard_request.h"
 
 #include <gtest/gtest.h>
 
@@ -79,11 +80,10 @@ TEST_P(Variants, MorePositionsThanAGridDimensionHolds) {
 TEST_P(Variants, CountsAreDeterministic) {
     const auto count = [&](const Problem& problem, CacheState state) {
         const auto device = open_emulated_device({.l2_bytes = 1 << 18, .multiprocessors = 3});
-        const Parameters parameters = variant().standard_parameters();
-        const Request request = {problem, parameters, device->info().limits};
+        const Request request = standard_request(variant(), problem, device->info().limits);
         const auto workload = device->load(problem, variant().scratch_bytes ? variant().scratch_bytes(request) : 0);
         std::map<std::string, double> values;
-        for (const auto& [name, counter] : workload->count(variant(), parameters, state)) {
+        for (const auto& [name, counter] : workload->count(variant(), request.parameters, state)) {
             values[name] = counter.value.value_or(-1);
         }
         return values;
@@ -98,7 +98,7 @@ TEST_P(Variants, CountsAreDeterministic) {
 void check_last_rows(const Variant& variant, const Problem& problem) {
     ASSERT_GT(problem.q_extent(), std::int64_t{1} << 31);
     emulator::Engine engine({});
-    const Request request = {problem, variant.standard_parameters(), engine.limits()};
+    const Request request = standard_request(variant, problem, engine.limits());
     ASSERT_EQ(variant.refusal(request), "");
     emulator::ProblemBuffers buffers(problem, variant.scratch_bytes ? variant.scratch_bytes(request) : 0);
     buffers.enter(engine.memory());
@@ -153,7 +153,7 @@ TEST_P(Variants, AccessesBeyondTwoToThe32) {
     problem.layout = Layout::packed;
     problem.row_padding = 1;
     problem.dtype = DataType::bf16;
-    const Request request = {problem, variant().standard_parameters(), device_->info().limits};
+    const Request request = standard_request(variant(), problem, device_->info().limits);
     if (const std::string reason = variant().refusal(request); !reason.empty()) {
         GTEST_SKIP() << reason;
     }

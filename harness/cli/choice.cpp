@@ -1,9 +1,11 @@
 #include "choice.h"
 
+#include "input_file.h"
 #include "names.h"
 #include "presets.h"
 #include "rank.h"
 #include "run.h"
+#include "tuning_table.h"
 
 #include <fmt/format.h>
 
@@ -32,7 +34,9 @@ constexpr std::array text_options = {
                "(qkprof list models); seed on a GPU, 4x128x8x128 on the emulated device"},
     TextOption{"--dtypes", &ChoiceOptions::dtypes, "TYPES", "f32, bf16, f16"},
     TextOption{"--states", &ChoiceOptions::states, "STATES", "of the cache: cold (the L2 holds other data), warm"},
-    TextOption{"--device", &ChoiceOptions::device, "DEVICE", "auto, emulated, cuda (the first) or cuda:N"}};
+    TextOption{"--device", &ChoiceOptions::device, "DEVICE", "auto, emulated, cuda (the first) or cuda:N"},
+    TextOption{"--tuning", &ChoiceOptions::tuning, "FILE",
+               "a tuning table (qkprof tune); without it those that are built in (qkprof list tuning)"}};
 
 // The enumerators that a list names, each once, in the order of `all`.
 template <class E, std::size_t N>
@@ -76,9 +80,11 @@ void add(std::vector<Problem>& problems, const Problem& problem) {
 
 }  // namespace
 
-void add_choice(CLI::App& command, ChoiceOptions& options) {
+void add_problem_choice(CLI::App& command, ChoiceOptions& options) {
     for (const TextOption& option : text_options) {
-        text_option(command, option.name, options.*option.value, option.type, option.meaning);
+        if (option.value != &ChoiceOptions::states && option.value != &ChoiceOptions::tuning) {
+            text_option(command, option.name, options.*option.value, option.type, option.meaning);
+        }
     }
     command.get_option("--shapes")->check(not_empty);
     constexpr const char* group = "The problem";
@@ -90,6 +96,16 @@ void add_choice(CLI::App& command, ChoiceOptions& options) {
     for (const ProblemFlag& flag : problem_flags()) {
         flag_option(command, flag.name, options.problem.*flag.value, flag.meaning, group);
     }
+}
+
+void add_choice(CLI::App& command, ChoiceOptions& options) {
+    add_problem_choice(command, options);
+    for (const TextOption& option : text_options) {
+        if (option.value == &ChoiceOptions::states || option.value == &ChoiceOptions::tuning) {
+            text_option(command, option.name, options.*option.value, option.type, option.meaning);
+        }
+    }
+    command.get_option("--tuning")->check(not_empty);
     command
         .add_option("--sweep", options.sweeps, "other values of a parameter (qkprof list variants); may be repeated")
         ->type_name("PARAMETER=VALUES")
@@ -142,6 +158,11 @@ Choice parse(const ChoiceOptions& options, const EmulatorOptions& emulator) {
     choice.states = words_of(options.states, "--states", std::array{CacheState::cold, CacheState::warm});
     std::transform(options.sweeps.begin(), options.sweeps.end(), std::back_inserter(choice.sweeps), parse_sweep);
     choice.settings = parse(options.problem);
+    if (!options.tuning.empty()) {
+        constexpr std::uintmax_t largest = std::uintmax_t{16} << 20U;
+        choice.tuning = {parse_tuning(read_input_file(options.tuning, "tuning table", largest), options.tuning,
+                                      qkprof::variants(Backend::emulated))};
+    }
     if (!options.shapes.empty()) {
         choice.shapes = split_list(options.shapes, "--shapes");
     }

@@ -6,8 +6,10 @@
 #include "device.h"
 #include "problem_options.h"
 #include "selection.h"
+#include "tuning.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +22,15 @@ struct ChoiceOptions {
     std::string dtypes = "f32";
     std::string states = "cold,warm";
     std::string device = "auto";
+    std::string tuning;  // a file
     std::vector<std::string> sweeps;
     ProblemOptions problem;
 };
 
-// `options` must outlive the parsing of the command line.
+// All of them; and those alone that say which variants, problems and device. `options` must outlive the parsing of the
+// command line.
 void add_choice(CLI::App& command, ChoiceOptions& options);
+void add_problem_choice(CLI::App& command, ChoiceOptions& options);
 
 // The options that differ from the standard, as they are typed, each after a blank.
 std::string text_of(const ChoiceOptions& options);
@@ -37,7 +42,8 @@ struct Choice {
     std::vector<DataType> dtypes;
     std::vector<CacheState> states;
     std::vector<Sweep> sweeps;
-    std::vector<Setting> settings;  // of the problems
+    std::vector<Setting> settings;                   // of the problems
+    std::optional<std::vector<TuningTable>> tuning;  // none: what is built in
 
     std::vector<Candidate> candidates(Backend backend) const;
     // Every shape in every dtype, each once. Throws InputError where one cannot be run, and where the names of two are

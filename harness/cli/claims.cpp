@@ -118,7 +118,8 @@ Profile measured(const Options& options, const std::vector<std::string>& benchma
     const Plan plan = {.candidates = choice.candidates(info.backend),
                        .problems = choice.problems(info.backend, info.l2_bytes),
                        .states = choice.states,
-                       .samples = samples};
+                       .samples = samples,
+                       .tuning = choice.tuning};
     try {
         recording.record(plan, options.progress);
     } catch (...) {

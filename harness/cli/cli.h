@@ -23,6 +23,7 @@ void add_hlo(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
 void add_run(CLI::App& app, Action& chosen);
 void add_trace(CLI::App& app, Action& chosen);
+void add_tune(CLI::App& app, Action& chosen);
 
 // The words behind the first "--" of `qkprof exec`, which are another program's: this parser does not see them.
 std::vector<std::string> take_command(int& argc, char** argv);

@@ -7,6 +7,8 @@
 #include "names.h"
 #include "presets.h"
 #include "table.h"
+#include "tune_table.h"
+#include "tuning_table.h"
 #include "variant.h"
 
 #include <fmt/format.h>
@@ -38,6 +40,9 @@ std::vector<std::vector<Cell>> variant_rows() {
             std::vector<std::string> values;
             for (const int value : parameter.values) {
                 values.push_back(value == parameter.standard ? fmt::format("[{}]", value) : fmt::format("{}", value));
+            }
+            if (parameter.tuned()) {
+                values.emplace_back("[tuned]");
             }
             parameters.push_back(fmt::format("{}={}", parameter.name, fmt::join(values, ",")));
         }
@@ -87,6 +92,7 @@ std::vector<Table> list_variants(Format format) {
         return {std::move(table)};
     }
     table.notes.emplace_back("[standard value]; others with --sweep parameter=value,value");
+    table.notes.emplace_back("[tuned]: by a table, for each problem (qkprof list tuning)");
     std::vector<std::vector<Cell>> rows;
     for (const Variant& variant : variants(Backend::emulated)) {
         rows.push_back({{variant.name}});
@@ -193,6 +199,28 @@ std::vector<Table> list_claims(Format /*format*/) {
     return {one_section({{"claim"}, {"statement"}}, std::move(rows))};
 }
 
+// The tables that are built in.
+std::vector<Table> list_tuning(Format format) {
+    const bool plain = format == Format::json || format == Format::csv;
+    std::vector<std::vector<Cell>> rows;
+    for (const TuningTable& table : embedded_tuning(Backend::emulated)) {
+        for (const auto& [variant, entries] : table.entries) {
+            for (const TuningEntry& entry : entries) {
+                rows.push_back({{table.device}, {variant}});
+                for (Cell& cell : tuning_cells(entry, plain)) {
+                    rows.back().push_back(std::move(cell));
+                }
+            }
+        }
+    }
+    std::vector<Column> columns = {{"device"}, {"variant"}};
+    const std::vector<Column> of_entry = tuning_columns(plain);
+    columns.insert(columns.end(), of_entry.begin(), of_entry.end());
+    Table table = one_section(std::move(columns), std::move(rows));
+    table.notes.emplace_back("measured by qkprof tune; -: not measured");
+    return {std::move(table)};
+}
+
 std::vector<Table> list_frameworks(Format /*format*/) {
     std::vector<std::vector<Cell>> rows;
     for (const Framework& framework : frameworks()) {
@@ -221,10 +249,10 @@ struct Listing {
     const char* name;
     std::vector<Table> (*make)(Format format);  // one, for programs
 };
-constexpr std::array listings = {Listing{"variants", list_variants},    Listing{"shapes", list_shapes},
-                                 Listing{"models", list_models},        Listing{"metrics", list_metrics},
-                                 Listing{"claims", list_claims},        Listing{"devices", list_devices},
-                                 Listing{"frameworks", list_frameworks}};
+constexpr std::array listings = {Listing{"variants", list_variants}, Listing{"shapes", list_shapes},
+                                 Listing{"models", list_models},     Listing{"metrics", list_metrics},
+                                 Listing{"claims", list_claims},     Listing{"devices", list_devices},
+                                 Listing{"tuning", list_tuning},     Listing{"frameworks", list_frameworks}};
 
 Exit list(const Options& options) {
     const Format format = parse_format(options.format);
@@ -252,10 +280,11 @@ Exit list(const Options& options) {
 
 void add_list(CLI::App& app, Action& chosen) {
     CLI::App* command =
-        app.add_subcommand("list", "list variants, shapes, models, metrics, claims, devices or frameworks");
+        app.add_subcommand("list", "list variants, shapes, models, metrics, claims, devices, tuning or frameworks");
     command->allow_extras();
     const auto options = std::make_shared<Options>();
-    command->add_option("what", options->what, "variants, shapes, models, metrics, claims, devices or frameworks")
+    command
+        ->add_option("what", options->what, "variants, shapes, models, metrics, claims, devices, tuning or frameworks")
         ->type_name("WHAT")
         ->capture_default_str();
     text_option(*command, "--format", options->format, "FORMAT", "table, markdown, csv or json");

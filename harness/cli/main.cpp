@@ -131,6 +131,7 @@ int run_command(int argc, char** argv) {
     add_claims(app, chosen);
     add_compare(app, chosen);
     add_trace(app, chosen);
+    add_tune(app, chosen);
     add_exec(app, chosen, command_words);
     add_hlo(app, chosen);
     add_list(app, chosen);
@@ -149,7 +150,7 @@ int run_command(int argc, char** argv) {
         if (words.empty()) {
             return fail(Exit::bad_input, "Name a command, such as run; qkprof --help describes them.");
         }
-        const std::vector<std::string> commands = {"run",  "claims", "compare", "trace",
+        const std::vector<std::string> commands = {"run",  "claims", "compare", "trace", "tune",
                                                    "exec", "hlo",    "list",    "doctor"};
         return fail(Exit::bad_input,
                     fmt::format("There is no command '{}'.{}", words.front(), suggestion(words.front(), commands)));

@@ -1,32 +1,17 @@
 #include "recording.h"
 
 #include "choice.h"
+#include "interruption.h"
 #include "progress.h"
 #include "rank.h"
 #include "timing.h"
 
 #include <fmt/format.h>
 
-#include <atomic>
-#include <csignal>
+#include <algorithm>
 
 namespace qkprof::cli {
 namespace {
-
-std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void end_on_signals() {
-    struct sigaction action = {};
-    action.sa_handler = [](int) { interrupted = true; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-    struct sigaction before = {};
-    if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) {  // nohup ignores it
-        sigaction(SIGHUP, &action, nullptr);
-    }
-}
 
 // Of the file that this process writes.
 std::string own_path(const std::string& out) {
@@ -66,17 +51,19 @@ bool prints_results() {
     return !rank || rank->number == 0;
 }
 
+std::unique_ptr<GpuLock> hold(const DeviceInfo& info) {
+    const auto uuid =
+        std::find_if(info.facts.begin(), info.facts.end(), [](const auto& f) { return f.first == "uuid"; });
+    return uuid == info.facts.end() ? nullptr : std::make_unique<GpuLock>(uuid->second, info.id);
+}
+
 Recording::Recording(const std::string& device, const std::string& out, const std::vector<std::string>& benchmark_flags,
                      const EmulatorOptions& emulator)
     : keeper_(own_path(out)) {
     configure_benchmark(benchmark_flags);
     device_ = open_chosen_device(device, emulator);
     const DeviceInfo& info = device_->info();
-    for (const auto& [fact, value] : info.facts) {
-        if (fact == "uuid") {
-            lock_.emplace(value, info.id);
-        }
-    }
+    lock_ = hold(info);
     profile_.environment = environment_of(info, "qkprof");
     if (const std::optional<Rank> rank = own_rank()) {
         profile_.environment.further = rank->facts();
@@ -90,7 +77,7 @@ void Recording::record(Plan plan, bool progress) {
     Progress line(progress);
     const Observer observer = {.progress = [&](const std::string& step) { line.say(step); },
                                .added = [&](const Profile& grown) { keeper_.keep(grown); },
-                               .interrupted = [] { return interrupted.load(); }};
+                               .interrupted = interrupted};
     try {
         run(*device_, std::move(plan), profile_, observer);
     } catch (...) {
@@ -108,7 +95,7 @@ void Recording::measure_noise(int further_runs, FurtherRun run, bool progress) {
     device_.reset();
     leave(run.choice.device);
     Progress line(progress);
-    for (int i = 1; i <= further_runs && !interrupted; ++i) {
+    for (int i = 1; i <= further_runs && !interrupted(); ++i) {
         line.say(fmt::format("A/A: further run {} of {}", i, further_runs));
         add_further_run(run, profile_);
         keeper_.keep(profile_);

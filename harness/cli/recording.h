@@ -31,6 +31,9 @@ class Keeper {
 // Whether this process prints its results: of several ranks the first alone.
 bool prints_results();
 
+// The lock of the GPU, for a command that measures; null where the device has none. Throws what GpuLock does.
+std::unique_ptr<GpuLock> hold(const DeviceInfo& info);
+
 class Recording {
   public:
     // `device` and `out` as on the command line. Throws InputError where several ranks have no file to write to, and
@@ -52,7 +55,7 @@ class Recording {
   private:
     Keeper keeper_;
     std::unique_ptr<Device> device_;
-    std::optional<GpuLock> lock_;
+    std::unique_ptr<GpuLock> lock_;
     Profile profile_;
 };
 

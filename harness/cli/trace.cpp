@@ -55,7 +55,8 @@ Exit trace_command(const ChoiceOptions& options) {
     const DeviceInfo& info = device->info();
     const Plan plan = {.candidates = choice.candidates(info.backend),
                        .problems = choice.problems(info.backend, info.l2_bytes),
-                       .states = choice.states};
+                       .states = choice.states,
+                       .tuning = choice.tuning};
     const Traced traced = trace(*device, plan);
     for (const std::string& sentence : traced.refusals) {
         say(sentence);

@@ -3,17 +3,20 @@
 //
 // It may be loaded into a Python that has a C++ runtime and a CUDA runtime of its own: both are linked in statically,
 // and nothing but the handler is visible.
-#include "variant.h"
+#include "tuning_table.h"
 
 #include <cuda_runtime_api.h>
 #include <xla/ffi/api/ffi.h>
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace qkprof {
 namespace {
@@ -73,19 +76,60 @@ Asked asked(ffi::AnyBuffer q, ffi::AnyBuffer gamma, ffi::AnyBuffer tables, ffi::
                                                : fault + "."};
 }
 
-// Those of the current device: the one that the stream belongs to. cudaErrorX where they cannot be read.
-cudaError_t read_limits(Limits& limits) {
+// What a request needs to know of the current device: the one that the stream belongs to.
+struct CurrentDevice {
+    Limits limits;
+    std::string name;
+};
+
+// Reading the name takes far longer than a call: each device is read once. cudaErrorX where it cannot be read.
+cudaError_t read_device(CurrentDevice& current) {
+    static std::mutex mutex;
+    static std::map<int, CurrentDevice> known;
+    const std::lock_guard lock(mutex);
     int device = 0;
     int shared = 0;
+    cudaDeviceProp properties = {};
     cudaError_t status = cudaGetDevice(&device);
+    if (const auto found = known.find(device); status == cudaSuccess && found != known.end()) {
+        current = found->second;
+        return status;
+    }
+    Limits& limits = current.limits;
+    if (status == cudaSuccess) {
+        status = cudaGetDeviceProperties(&properties, device);
+    }
     if (status == cudaSuccess) {
         status = cudaDeviceGetAttribute(&limits.multiprocessors, cudaDevAttrMultiProcessorCount, device);
     }
     if (status == cudaSuccess) {
         status = cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     }
-    limits.shared_bytes_per_block = shared;
-    return status;  // persisting_l2_bytes stays 0: nobody sets L2 aside for a framework
+    limits.shared_bytes_per_block = shared;  // persisting_l2_bytes stays 0: nobody sets L2 aside for a framework
+    if (status == cudaSuccess) {
+        current.name = properties.name;
+        known[device] = current;
+    }
+    return status;
+}
+
+// With the parameters that are standard, or as the table that is built in tunes them. Choosing takes longer than a
+// launch: it is done once for each of the problems that asked() makes. Throws InputError where the table is damaged.
+const Resolved& resolved(const Variant& variant, const Problem& p, const CurrentDevice& device) {
+    using Key =
+        std::tuple<const Variant*, std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, DataType>;
+    static std::mutex mutex;
+    static std::map<Key, Resolved> known;
+    const std::lock_guard lock(mutex);
+    const Key key = {&variant, device.name, p.batch, p.sequence, p.heads, p.head_dim, p.dtype};
+    auto found = known.find(key);
+    if (found == known.end()) {
+        found = known
+                    .emplace(key, resolve(variant, variant.standard_parameters(), p, device.limits, device.name,
+                                          embedded_tuning(Backend::cuda)))
+                    .first;
+    }
+    return found->second;
 }
 
 ffi::Error run(cudaStream_t stream, ffi::ScratchAllocator allocator, std::string_view name, ffi::AnyBuffer q,
@@ -99,14 +143,21 @@ ffi::Error run(cudaStream_t stream, ffi::ScratchAllocator allocator, std::string
     if (!wanted.fault.empty()) {
         return refused(name, wanted.fault);
     }
-    Request request = {.problem = wanted.problem, .parameters = variant->standard_parameters(), .limits = {}};
-    if (const cudaError_t status = read_limits(request.limits); status != cudaSuccess) {
+    CurrentDevice device;
+    if (const cudaError_t status = read_device(device); status != cudaSuccess) {
         return ffi::Error::Internal(std::string("CUDA failed while reading the device's attributes: ") +
                                     cudaGetErrorString(status) + ".");
     }
-    if (const std::string refusal = variant->refusal(request); !refusal.empty()) {
-        return refused(name, refusal + ".");
+    const Resolved* chosen = nullptr;
+    try {
+        chosen = &resolved(*variant, wanted.problem, device);
+    } catch (const std::exception& error) {  // must not enter XLA
+        return refused(name, error.what());
     }
+    if (!chosen->refusal.empty()) {
+        return refused(name, chosen->refusal + ".");
+    }
+    const Request& request = chosen->request;
     if (variant->persisting_bytes && variant->persisting_bytes(request) > 0) {
         return refused(name, "it needs L2 that is set aside for it, which XLA does not do.");
     }

@@ -1,0 +1,214 @@
+// qkprof tune: measures the tuning table that the tuned variants are run by.
+#include "choice.h"
+
+#include "input_file.h"
+#include "interruption.h"
+#include "names.h"
+#include "output_file.h"
+#include "progress.h"
+#include "rank.h"
+#include "recording.h"
+#include "timing.h"
+#include "tune.h"
+#include "tune_table.h"
+#include "tuning_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+namespace qkprof::cli {
+namespace {
+
+struct Options {
+    ChoiceOptions choice;
+    std::string samples = "12";
+    std::string format = "table";
+    std::string out;
+    bool progress = false;
+};
+
+constexpr const char* standard_shapes = "tune";
+constexpr const char* standard_dtypes = "f32,bf16";
+
+// The tuned ones among those that were chosen.
+std::vector<const Variant*> tuned_variants(const Choice& choice, Backend backend) {
+    std::vector<const Variant*> tuned;
+    for (const Candidate& candidate : choice.candidates(backend)) {
+        if (candidate.variant->tuned()) {
+            tuned.push_back(candidate.variant);
+        }
+    }
+    if (tuned.empty()) {
+        std::vector<std::string> names;
+        for (const Variant& variant : variants(backend)) {
+            if (variant.tuned()) {
+                names.push_back(variant.name);
+            }
+        }
+        throw InputError(names.empty()
+                             ? "No variant of this build is tuned."
+                             : fmt::format("None of the chosen variants is tuned; there are: {}.", joined(names)));
+    }
+    return tuned;
+}
+
+// The file of --out: what it holds already stays, but for the problems that are tuned anew.
+class TableFile {
+  public:
+    // Throws InputError where it cannot be written, or holds something else than a tuning table.
+    explicit TableFile(const std::string& path) : path_(path), file_(path, "--out", "") {
+        constexpr std::uintmax_t largest = std::uintmax_t{16} << 20U;
+        if (std::filesystem::exists(path)) {
+            before_ = parse_tuning(read_input_file(path, "tuning table", largest), path, variants(Backend::emulated));
+        }
+    }
+
+    // Throws InputError where the table is another device's.
+    void set_device(const std::string& device) {
+        if (before_ && before_->device != device) {
+            throw InputError(fmt::format("--out {} is the table of {}, and what is tuned is {}: name another file.",
+                                         path_, before_->device, device));
+        }
+        found_.device = device;
+    }
+
+    void add(const TuneResult& result) {
+        if (result.winner) {
+            found_.entries[result.variant->name].push_back(*result.winner);
+            TuningTable table = before_.value_or(TuningTable{.device = found_.device, .entries = {}});
+            merged_ = merge(table, found_);
+            file_.write(to_toml(table));
+        }
+    }
+
+    std::string summary() const {
+        if (found_.entries.empty()) {
+            return fmt::format("{}: nothing was written, as nothing was found.", path_);
+        }
+        return fmt::format("{}: {} new, {} replaced, {} kept.", path_, merged_.added, merged_.replaced, merged_.kept);
+    }
+
+  private:
+    std::string path_;
+    OutputFile file_;
+    std::optional<TuningTable> before_;
+    TuningTable found_;
+    Merged merged_;
+};
+
+void print_results(const std::vector<TuneResult>& results, Format format) {
+    switch (format) {
+        case Format::json:
+            return print(to_json(tune_table(results, true)));
+        case Format::csv:
+            return print(to_csv(tune_table(results, true)));
+        case Format::markdown:
+            return print(to_markdown(tune_table(results, false)));
+        case Format::table:
+            return print(to_text(tune_table(results, false), colour_wanted()));
+    }
+}
+
+Exit tune_command(Options options) {
+    const Format format = parse_format(options.format);
+    constexpr long long most_samples = 1000000;
+    const auto samples = static_cast<int>(parse_integer(options.samples, "--samples", 1, most_samples));
+    if (own_rank()) {
+        throw InputError("qkprof tune tunes one GPU: start it once, and not by a launcher.");
+    }
+    options.choice.shapes = options.choice.shapes.empty() ? standard_shapes : options.choice.shapes;
+    const Choice choice = parse(options.choice);
+    (void)tuned_variants(choice, Backend::emulated);
+    std::optional<TableFile> file;
+    if (!options.out.empty()) {
+        file.emplace(options.out);
+    }
+    configure_benchmark({});
+    const std::unique_ptr<Device> device = open_chosen_device(options.choice.device);
+    const DeviceInfo& info = device->info();
+    const std::unique_ptr<GpuLock> lock = hold(info);
+    const TunePlan plan = {.variants = tuned_variants(choice, info.backend),
+                           .problems = choice.problems(info.backend, info.l2_bytes),
+                           .samples = samples};
+    if (file) {
+        for (const Problem& problem : plan.problems) {
+            if (const std::string why = untabled(problem); !why.empty()) {
+                throw InputError(
+                    fmt::format("{} cannot stand in --out {}: {}.", tuning_text(problem), options.out, why));
+            }
+        }
+        if (info.has_clock) {  // without one tune() says that first
+            file->set_device(info.description);
+        }
+    }
+    end_on_signals();
+    Progress line(options.progress);
+    std::vector<TuneResult> results;
+    const TuneObserver observer = {.progress = [&](const std::string& step) { line.say(step); },
+                                   .found =
+                                       [&](const TuneResult& result) {
+                                           results.push_back(result);
+                                           if (file) {
+                                               file->add(result);
+                                           }
+                                       },
+                                   .interrupted = interrupted};
+    try {
+        tune(*device, plan, observer);
+    } catch (...) {
+        line.clear();
+        if (!results.empty()) {
+            print_results(results, format);
+        }
+        throw;
+    }
+    line.clear();
+    print_results(results, format);
+    for (const TuneResult& result : results) {
+        std::for_each(result.wrong.begin(), result.wrong.end(), say);
+    }
+    if (file) {
+        say(file->summary());
+    }
+    if (interrupted()) {
+        say("Interrupted: the results are those found until then.");
+    }
+    return verdict_of(results, !interrupted());
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Action& chosen) {
+    CLI::App* command = app.add_subcommand("tune", "measure the parameters that the tuned variants are run with");
+    command->allow_extras();
+    const auto options = std::make_shared<Options>();
+    Options& o = *options;
+    o.choice.dtypes = standard_dtypes;
+    add_problem_choice(*command, o.choice);
+    command->get_option("--variants")->description("names of variants, with * and ?; of those the tuned ones");
+    command->get_option("--shapes")->description("as of qkprof run; without it the preset tune (qkprof list shapes)");
+    text_option(*command, "--samples", o.samples, "N", "times taken of each of the best combinations");
+    text_option(*command, "--format", o.format, "FORMAT", "table, markdown, csv or json");
+    text_option(*command, "--out", o.out, "FILE",
+                "the tuning table, as TOML; where it is there, its entries of other problems stay")
+        ->check(not_empty);
+    flag_option(*command, "--progress", o.progress, "says what it does even where standard error is no terminal");
+    command->footer(
+        "Tries every combination of the tuned parameters (qkprof list variants) on every problem, warm. The table is "
+        "used\n"
+        "with --tuning FILE, and built into the program where it lies in profiles/<device>/tuning.toml.\n"
+        "Exit codes: 0 all found; 3 interrupted, or not all; 4 none could be; 5 a combination computed a wrong "
+        "result.");
+    command->final_callback([command, options, &chosen] {
+        chosen = [command, options] {
+            unknown_words(*command, {});
+            return tune_command(*options);
+        };
+    });
+}
+
+}  // namespace qkprof::cli
