@@ -107,7 +107,7 @@ TEST(Presets, UnknownOnesSuggestTheNearest) {
     expect("model:qwen3-8b/decod", "Did you mean 'model:qwen3-8b/decode'?");
     expect("model:gema-3-27b", "Did you mean 'model:gemma-3-27b'?");
     expect("qwen3-8b/prefill", "Did you mean 'model:qwen3-8b/prefill'?");
-    expect("frobnicate", "There are seed, resident, streaming, decode, prefill and gate.");
+    expect("frobnicate", "There are seed, resident, streaming, decode, prefill, gate and tune.");
     expect("", "There is no shape preset ''.");
 }
 

@@ -294,6 +294,7 @@ TEST_F(Run, TunedParametersAreThoseOfTheTable) {
     EXPECT_FALSE(swept.tuned_from.value().own);
     EXPECT_FALSE(measurement("copy/1x8x16x128/f32/cold").tuned_from.has_value());
 
+    profile_.environment.device = device_.info();
     const auto notes = [&](std::size_t section) { return results_table(profile_).sections.at(section).notes; };
     EXPECT_EQ(notes(0), (std::vector<std::string>{
                             "best heads=1: lanes 4, as tuned for 1x64x16x128 f32 on a device of the tests",
