@@ -53,13 +53,13 @@ class ProblemTuning {
     void run(std::vector<TuneResult>& results) {
         progress("inputs");
         const std::string failure = load();
-        for (const Variant* variant : plan_.variants) {
+        for (const Candidate& candidate : plan_.candidates) {
             TuneResult result;
-            result.variant = variant;
+            result.variant = candidate.variant;
             result.problem = problem_;
             result.failure = failure;
             if (failure.empty()) {
-                search(result);
+                search(candidate, result);
             }
             if (observer_.interrupted()) {
                 return;
@@ -82,11 +82,12 @@ class ProblemTuning {
             return "an empty problem launches nothing";
         }
         std::int64_t scratch = 0;
-        for (const Variant* variant : plan_.variants) {
-            for (const Parameters& parameters : combinations_of(*variant)) {
+        for (const Candidate& candidate : plan_.candidates) {
+            const Variant& variant = *candidate.variant;
+            for (const Parameters& parameters : combinations_of(candidate)) {
                 const Request wanted = request(parameters);
-                if (variant->scratch_bytes && variant->refusal(wanted).empty()) {
-                    scratch = std::max(scratch, variant->scratch_bytes(wanted));
+                if (variant.scratch_bytes && variant.refusal(wanted).empty()) {
+                    scratch = std::max(scratch, variant.scratch_bytes(wanted));
                 }
             }
         }
@@ -102,8 +103,8 @@ class ProblemTuning {
         return {};
     }
 
-    void search(TuneResult& result) {
-        std::vector<Trial> trials = right_ones(result);
+    void search(const Candidate& candidate, TuneResult& result) {
+        std::vector<Trial> trials = right_ones(candidate, result);
         if (trials.empty() || observer_.interrupted()) {
             return;
         }
@@ -132,13 +133,13 @@ class ProblemTuning {
         std::vector<Trial*> all = {&ceiling_};
         std::transform(trials.begin(), trials.end(), std::back_inserter(all), [](Trial& trial) { return &trial; });
         time(all, plan_.samples);
-        conclude(trials, result);
+        conclude(candidate, trials, result);
     }
 
     // The combinations that compute the right result.
-    std::vector<Trial> right_ones(TuneResult& result) {
-        const Variant& variant = *result.variant;
-        const std::vector<Parameters> combinations = combinations_of(variant);
+    std::vector<Trial> right_ones(const Candidate& candidate, TuneResult& result) {
+        const Variant& variant = *candidate.variant;
+        const std::vector<Parameters> combinations = combinations_of(candidate);
         result.combinations = combinations.size();
         std::vector<Trial> right;
         for (std::size_t i = 0; i < combinations.size() && !observer_.interrupted(); ++i) {
@@ -214,7 +215,7 @@ class ProblemTuning {
         trials.resize(std::min(trials.size(), second_round_combinations));
     }
 
-    void conclude(std::vector<Trial>& trials, TuneResult& result) const {
+    void conclude(const Candidate& candidate, std::vector<Trial>& trials, TuneResult& result) const {
         const std::string failure = trials.front().no_time_reason;
         std::erase_if(trials, [](const Trial& trial) { return !trial.seconds; });
         if (trials.empty()) {
@@ -225,13 +226,19 @@ class ProblemTuning {
         std::transform(trials.begin(), trials.end(), seconds.begin(), [](const Trial& t) { return *t.seconds; });
         const std::size_t best = winner_of(seconds);
         Parameters chosen;
+        std::vector<std::string> given;
         for (const Parameter& parameter : result.variant->parameters) {
             if (parameter.tuned()) {
                 chosen[parameter.name] = trials[best].parameters.at(parameter.name);
+                if (candidate.non_standard.contains(parameter.name)) {
+                    given.push_back(parameter.name);
+                }
             }
         }
+        std::sort(given.begin(), given.end());
         result.winner = {.problem = problem_,
                          .parameters = std::move(chosen),
+                         .given = std::move(given),
                          .seconds = seconds[best],
                          .copy_seconds = ceiling_.seconds};
         const double winners = seconds[best];
@@ -252,10 +259,10 @@ class ProblemTuning {
 
 }  // namespace
 
-std::vector<Parameters> combinations_of(const Variant& variant) {
-    std::vector<Parameters> all = {variant.standard_parameters()};
-    for (const Parameter& parameter : variant.parameters) {
-        if (!parameter.tuned()) {
+std::vector<Parameters> combinations_of(const Candidate& candidate) {
+    std::vector<Parameters> all = {candidate.parameters};
+    for (const Parameter& parameter : candidate.variant->parameters) {
+        if (candidate.parameters.at(parameter.name) != as_tuned) {
             continue;
         }
         std::vector<Parameters> extended;

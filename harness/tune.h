@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "error.h"
+#include "selection.h"
 #include "tuning.h"
 
 #include <cstddef>
@@ -24,7 +25,7 @@ inline constexpr std::size_t second_round_combinations = 8;
 inline constexpr double tuning_noise = 0.005;  // relative: times that are as near are the same
 
 struct TunePlan {
-    std::vector<const Variant*> variants;  // each tuned
+    std::vector<Candidate> candidates;  // each with parameters that are tuned, and perhaps some that are given
     std::vector<Problem> problems;
     int samples = 12;  // of the second round
 };
@@ -49,8 +50,8 @@ struct TuneObserver {
     std::function<bool()> interrupted;             // asked between steps; true ends the search
 };
 
-// All combinations of the values of the tuned parameters, the last fastest, with the standard of the others.
-std::vector<Parameters> combinations_of(const Variant& variant);
+// All combinations of the values of those parameters that are as_tuned, the last fastest, with the candidate's others.
+std::vector<Parameters> combinations_of(const Candidate& candidate);
 
 // The index of the winner. `seconds` must not be empty.
 std::size_t winner_of(const std::vector<double>& seconds);

@@ -10,6 +10,9 @@ namespace {
 
 using Entries = std::vector<TuningEntry>;
 
+constexpr const char* no_table =
+    "no table says how it is tuned: measure one with `qkprof tune`, or give its parameters with --sweep";
+
 // Null where no table has any of the variant.
 const TuningTable* table_for(std::string_view device, const std::string& variant,
                              const std::vector<TuningTable>& tables) {
@@ -37,12 +40,22 @@ auto distance(const Problem& a, const Problem& b) {
                       ratio(a.compulsory_bytes(), b.compulsory_bytes()));
 }
 
-std::vector<const TuningEntry*> by_distance(const Entries& entries, const Problem& problem) {
+// Those that are for no other given parameters than these; those for most of them first, then the nearest.
+std::vector<const TuningEntry*> by_distance(const Entries& entries, const Problem& problem, const Parameters& given) {
     std::vector<std::pair<decltype(distance(problem, problem)), const TuningEntry*>> all;
     for (const TuningEntry& entry : entries) {
+        const auto is_given = [&](const std::string& name) {
+            const auto found = given.find(name);
+            return found != given.end() && found->second == entry.parameters.at(name);
+        };
+        if (!std::all_of(entry.given.begin(), entry.given.end(), is_given)) {
+            continue;
+        }
         all.emplace_back(distance(entry.problem, problem), &entry);
     }
-    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+        return std::pair(b.second->given.size(), a.first) < std::pair(a.second->given.size(), b.first);
+    });
     std::vector<const TuningEntry*> sorted(all.size());
     std::transform(all.begin(), all.end(), sorted.begin(), [](const auto& item) { return item.second; });
     return sorted;
@@ -57,6 +70,12 @@ bool is_tuned_alike(const Problem& a, const Problem& b) {
     same.eps = a.eps;
     same.rotary_base = a.rotary_base;
     return a == same;
+}
+
+bool is_tuned_alike(const TuningEntry& a, const TuningEntry& b) {
+    return is_tuned_alike(a.problem, b.problem) && a.given == b.given &&
+           std::all_of(a.given.begin(), a.given.end(),
+                       [&](const std::string& name) { return a.parameters.at(name) == b.parameters.at(name); });
 }
 
 std::string tuning_text(const Problem& problem) { return problem.text(' ') + ' ' + name_of(problem.dtype); }
@@ -78,12 +97,11 @@ Resolved resolve(const Variant& variant, const Parameters& parameters, const Pro
     const TuningTable* table = table_for(device, variant.name, tables);
     if (table == nullptr) {
         std::erase_if(result.request.parameters, [](const auto& parameter) { return parameter.second == as_tuned; });
-        result.refusal =
-            "no table says how it is tuned: measure one with `qkprof tune`, or give its parameters with --sweep";
+        result.refusal = no_table;
         return result;
     }
     std::optional<Resolved> first;
-    for (const TuningEntry* entry : by_distance(table->entries.find(variant.name)->second, problem)) {
+    for (const TuningEntry* entry : by_distance(table->entries.find(variant.name)->second, problem, parameters)) {
         for (const std::string& name : open) {
             result.request.parameters[name] = entry->parameters.at(name);
         }
@@ -96,6 +114,11 @@ Resolved resolve(const Variant& variant, const Parameters& parameters, const Pro
             return result;
         }
         first = first ? first : result;
+    }
+    if (!first) {  // every entry is for parameters that are not given
+        std::erase_if(result.request.parameters, [](const auto& parameter) { return parameter.second == as_tuned; });
+        result.refusal = no_table;
+        return result;
     }
     return *first;
 }

@@ -3,7 +3,8 @@
 //
 // Of the tables that of the device is taken; where there is none, or it has nothing of the variant, the first that has.
 // Of its entries the problem's own is taken, and else the nearest, among those that the variant does not refuse for
-// this problem with the parameters that are given. Nearest is what differs least in, one after the other: the bytes of
+// this problem with the parameters that are given. An entry may be for given parameters, too: it is taken only where
+// those are given, and then before the others. Nearest is what differs least in, one after the other: the bytes of
 // an element; whether it is the plain form (Problem::is_plain); the head dim, by its ratio; whether there are key
 // heads; whether it is in place; the compulsory bytes, by their ratio. Of entries that are as near the first is taken.
 // Where all are refused, the first in that order stands, and its refusal is the refusal.
@@ -23,9 +24,10 @@ namespace qkprof {
 // What was found to be the best for one problem.
 struct TuningEntry {
     Problem problem;
-    Parameters parameters;               // a value for each of the variant's tuned parameters
-    std::optional<double> seconds;       // a warm call with them; none: not measured
-    std::optional<double> copy_seconds;  // the ceiling's, in the same run
+    Parameters parameters;                // a value for each of the variant's tuned parameters
+    std::vector<std::string> given = {};  // those of them that were not chosen, but given
+    std::optional<double> seconds;        // a warm call with them; none: not measured
+    std::optional<double> copy_seconds;   // the ceiling's, in the same run
 };
 
 struct TuningTable {
@@ -35,6 +37,9 @@ struct TuningTable {
 
 // What of a problem decides its tuning is the same: all but seed, values, eps and rotary base.
 bool is_tuned_alike(const Problem& a, const Problem& b);
+
+// And so are the given parameters, with their values.
+bool is_tuned_alike(const TuningEntry& a, const TuningEntry& b);
 
 // "1x64x32+8x128 packed in-place bf16"
 std::string tuning_text(const Problem& problem);

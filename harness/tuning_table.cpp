@@ -42,12 +42,14 @@ class EntryReader {
             throw error(node, "an entry is a table {shape = \"...\", dtype = \"...\", parameters = {...}}");
         }
         TuningEntry entry;
-        const PresetProblem preset = read_preset_problem(source_, node, {"dtype", "parameters", "time_us", "copy_us"});
+        const PresetProblem preset =
+            read_preset_problem(source_, node, {"dtype", "parameters", "given", "time_us", "copy_us"});
         entry.problem = preset.problem(dtype(*table));
         if (entry.problem.context == entry.problem.sequence) {
             entry.problem.context = 0;  // no other problem, however it was said
         }
         entry.parameters = parameters(*table);
+        entry.given = given(*table);
         entry.seconds = seconds(*table, "time_us");
         entry.copy_seconds = seconds(*table, "copy_us");
         return entry;
@@ -106,6 +108,29 @@ class EntryReader {
         return result;
     }
 
+    std::vector<std::string> given(const toml::table& table) const {
+        const toml::node* node = table.get("given");
+        if (node == nullptr) {
+            return {};
+        }
+        std::vector<std::string> names;
+        if (const toml::array* list = node->as_array()) {
+            for (const toml::node& item : *list) {
+                names.push_back(item.value_or(std::string()));
+            }
+        }
+        std::sort(names.begin(), names.end());
+        const auto is_tuned = [&](const std::string& name) {
+            return std::any_of(variant_.parameters.begin(), variant_.parameters.end(),
+                               [&](const Parameter& parameter) { return parameter.tuned() && parameter.name == name; });
+        };
+        if (names.empty() || !std::all_of(names.begin(), names.end(), is_tuned) ||
+            std::adjacent_find(names.begin(), names.end()) != names.end()) {
+            throw error(*node, fmt::format("'given' is a list of tuned parameters of {}, each once", variant_.name));
+        }
+        return names;
+    }
+
     std::optional<double> seconds(const toml::table& table, std::string_view key) const {
         const toml::node* node = table.get(key);
         if (node == nullptr) {
@@ -137,7 +162,7 @@ std::vector<TuningEntry> read_entries(std::string_view source, const Variant& va
     for (const toml::node& item : *list->as_array()) {
         TuningEntry entry = reader.read(item);
         if (std::any_of(entries.begin(), entries.end(),
-                        [&](const TuningEntry& e) { return is_tuned_alike(e.problem, entry.problem); })) {
+                        [&](const TuningEntry& e) { return is_tuned_alike(e, entry); })) {
             throw reader.error(item, fmt::format("{} stands there twice", tuning_text(entry.problem)));
         }
         entries.push_back(std::move(entry));
@@ -171,6 +196,9 @@ std::string to_toml(const TuningEntry& entry) {
         parameters.push_back(fmt::format("{} = {}", name, value));
     }
     text += fmt::format(R"(, dtype = "{}", parameters = {{{}}})", name_of(p.dtype), fmt::join(parameters, ", "));
+    if (!entry.given.empty()) {
+        text += fmt::format(R"(, given = ["{}"])", fmt::join(entry.given, R"(", ")"));
+    }
     const auto add_time = [&](const char* key, const std::optional<double>& seconds) {
         text += seconds ? fmt::format(", {} = {:.3f}", key, *seconds * 1e6) : "";
     };
@@ -182,7 +210,8 @@ std::string to_toml(const TuningEntry& entry) {
 void sort(std::vector<TuningEntry>& entries) {
     const auto key = [](const TuningEntry& entry) {
         const Problem& p = entry.problem;
-        return std::tuple(p.dtype, !p.is_plain(), p.head_dim, p.heads, p.key_heads, p.tokens(), p.text(' '));
+        return std::tuple(entry.given, p.dtype, !p.is_plain(), p.head_dim, p.heads, p.key_heads, p.tokens(),
+                          p.text(' '));
     };
     std::stable_sort(entries.begin(), entries.end(),
                      [&](const TuningEntry& a, const TuningEntry& b) { return key(a) < key(b); });
@@ -267,9 +296,8 @@ Merged merge(TuningTable& table, const TuningTable& newer) {
     for (const auto& [variant, entries] : newer.entries) {
         std::vector<TuningEntry>& known = table.entries[variant];
         for (const TuningEntry& entry : entries) {
-            const auto found = std::find_if(known.begin(), known.end(), [&](const TuningEntry& other) {
-                return is_tuned_alike(other.problem, entry.problem);
-            });
+            const auto found = std::find_if(known.begin(), known.end(),
+                                            [&](const TuningEntry& other) { return is_tuned_alike(other, entry); });
             if (found == known.end()) {
                 known.push_back(entry);
                 ++merged.added;

@@ -9,7 +9,8 @@
 //     ]
 //
 // An entry is a problem as profiles/shapes.toml spells it and its storage type, a value for each tuned parameter of the
-// variant, and the warm times that were measured of it and of the ceiling, which may be absent where nobody measured.
+// variant, those of them that were given and not chosen (given = ["programmatic"], where there are any), and the warm
+// times that were measured of it and of the ceiling, which may be absent where nobody measured.
 #pragma once
 
 #include "tuning.h"
@@ -41,7 +42,8 @@ struct Merged {
     std::size_t kept = 0;  // of what was there, as it was
 };
 
-// Puts the entries of `newer` in the place of those of the same problem in `table`, or beside them.
+// Puts the entries of `newer` in the place of those of the same problem and given parameters in `table`, or beside
+// them.
 Merged merge(TuningTable& table, const TuningTable& newer);
 
 }  // namespace qkprof

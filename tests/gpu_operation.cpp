@@ -4,7 +4,7 @@
 #include "generated_problems.h"
 #include "gpu_fixture.h"
 
-#include <cstring>
+#include <random>
 #include <vector>
 
 namespace qkprof {
@@ -111,7 +111,30 @@ TEST_F(GpuOperation, RequestsAreWhatIsDeclared) {
     }
 }
 
+// With every combination of the values of its tuned parameters that the variant takes.
+std::vector<Request> all_tunings(const Variant& variant, const Problem& problem, const cuda::Context& context) {
+    std::vector<Request> requests = {standard_request(variant, problem, context.info().limits, Backend::cuda)};
+    for (const Parameter& parameter : variant.parameters) {
+        if (!parameter.tuned()) {
+            continue;
+        }
+        std::vector<Request> more;
+        for (const Request& request : requests) {
+            for (const int value : parameter.values) {
+                more.push_back(request);
+                more.back().parameters[parameter.name] = value;
+            }
+        }
+        requests = std::move(more);
+    }
+    std::erase_if(requests, [&](const Request& request) { return !variant.refusal(request).empty(); });
+    return requests;
+}
+
+// In place each call works on what the one before it made. A hundred that wait for one another, and a hundred that are
+// launched at once, so that a kernel may begin while the one before it runs, give the same bits, and do so twice.
 TEST_F(GpuOperation, InPlaceAHundredTimesGivesTheSameBits) {
+    constexpr int calls = 100;
     const cuda::Context context(0);
     Problem problem = {.batch = 1, .sequence = 1000, .heads = 32, .key_heads = 8};
     problem.layout = Layout::packed;
@@ -119,8 +142,11 @@ TEST_F(GpuOperation, InPlaceAHundredTimesGivesTheSameBits) {
     for (const DataType dtype : all_types) {
         problem.dtype = dtype;
         const std::int64_t bytes = problem.q_extent() * problem.element_bytes();
-        // Any bits that are no NaN will do: what counts is that they always give the same.
-        const std::vector<unsigned char> input(static_cast<std::size_t>(bytes), 0x3b);
+        std::vector<unsigned char> input(static_cast<std::size_t>(bytes));
+        std::mt19937 random(1);
+        for (unsigned char& byte : input) {
+            byte = static_cast<unsigned char>(0x30U + random() % 12);  // no bits of these are a NaN in any type
+        }
         const std::vector<float> halves(static_cast<std::size_t>(2 * problem.table_bytes()) / sizeof(float), 0.5F);
         const auto upload = [&](const void* from, std::int64_t count) {
             cuda::DeviceMemory memory = cuda::allocate(count);
@@ -130,37 +156,40 @@ TEST_F(GpuOperation, InPlaceAHundredTimesGivesTheSameBits) {
         const cuda::DeviceMemory tensor = cuda::allocate(bytes);
         const cuda::DeviceMemory gamma = upload(halves.data(), problem.gamma_bytes());
         const cuda::DeviceMemory tables = upload(halves.data(), 2 * problem.table_bytes());
+        auto* q = static_cast<std::byte*>(tensor.get());
+        std::byte* k = q + problem.heads * problem.head_dim * problem.element_bytes();
         for (const Variant& variant : variants(Backend::cuda)) {
-            const Request request = standard_request(variant, problem, context.info().limits, Backend::cuda);
-            if (!variant.refusal(request).empty()) {
-                continue;
-            }
-            SCOPED_TRACE(variant.name + ' ' + name_of(dtype));
-            const cuda::DeviceMemory scratch =
-                cuda::allocate(variant.scratch_bytes ? variant.scratch_bytes(request) : 0);
-            auto* q = static_cast<std::byte*>(tensor.get());
-            std::byte* k = q + problem.heads * problem.head_dim * problem.element_bytes();
-            const Buffers buffers = {.q = q,
-                                     .k = k,
-                                     .q_out = q,
-                                     .k_out = k,
-                                     .gamma_q = gamma.get(),
-                                     .gamma_k = gamma.get(),
-                                     .cos = tables.get(),
-                                     .sin = static_cast<std::byte*>(tables.get()) + problem.table_bytes(),
-                                     .positions = nullptr,
-                                     .scratch = scratch.get()};
-            const cuda::L2SetAside set_aside(variant.persisting_bytes ? variant.persisting_bytes(request) : 0);
-            std::vector<unsigned char> first;
-            std::vector<unsigned char> out(input.size());
-            for (int time = 0; time < 100; ++time) {
-                cuda::copy(q, input.data(), bytes, context.stream());
-                variant.run({request, buffers, {context.stream()}});
-                cuda::copy(out.data(), q, bytes, context.stream());
-                if (first.empty()) {
-                    first = out;
-                }
-                ASSERT_EQ(std::memcmp(first.data(), out.data(), out.size()), 0) << "in run " << time;
+            for (const Request& request : all_tunings(variant, problem, context)) {
+                SCOPED_TRACE(variant.name + ' ' + name_of(dtype) + ' ' + testing::PrintToString(request.parameters));
+                const cuda::DeviceMemory scratch =
+                    cuda::allocate(variant.scratch_bytes ? variant.scratch_bytes(request) : 0);
+                const Buffers buffers = {.q = q,
+                                         .k = k,
+                                         .q_out = q,
+                                         .k_out = k,
+                                         .gamma_q = gamma.get(),
+                                         .gamma_k = gamma.get(),
+                                         .cos = tables.get(),
+                                         .sin = static_cast<std::byte*>(tables.get()) + problem.table_bytes(),
+                                         .positions = nullptr,
+                                         .scratch = scratch.get()};
+                const cuda::L2SetAside set_aside(variant.persisting_bytes ? variant.persisting_bytes(request) : 0);
+                const auto bits_after = [&](bool at_once) {
+                    cuda::copy(q, input.data(), bytes, context.stream());
+                    for (int call = 0; call < calls; ++call) {
+                        variant.run({request, buffers, {context.stream()}});
+                        if (!at_once) {
+                            cuda::check(cudaStreamSynchronize(context.stream()), "waiting for a call");
+                        }
+                    }
+                    std::vector<unsigned char> out(input.size());
+                    cuda::copy(out.data(), q, bytes, context.stream());
+                    return out;
+                };
+                const std::vector<unsigned char> one_by_one = bits_after(false);
+                ASSERT_TRUE(one_by_one != input);
+                ASSERT_TRUE(one_by_one == bits_after(true));
+                ASSERT_TRUE(one_by_one == bits_after(true));
             }
         }
     }

@@ -104,7 +104,8 @@ class Tune : public testing::Test {
 
     TunedDevice device_;
     Variant variant_ = tuned_variant();
-    TunePlan plan_ = {.variants = {&variant_}, .problems = {{.sequence = 64, .heads = 16}}, .samples = 7};
+    TunePlan plan_ = {
+        .candidates = {standard_candidate(variant_)}, .problems = {{.sequence = 64, .heads = 16}}, .samples = 7};
     bool stop_ = false;
     std::vector<TuneResult> found_;
     TuneObserver observer_ = {.progress = [](const std::string&) {},
@@ -114,7 +115,7 @@ class Tune : public testing::Test {
 };
 
 TEST_F(Tune, TriesEveryCombinationOfTheTunedParametersAlone) {
-    const std::vector<Parameters> all = combinations_of(variant_);
+    const std::vector<Parameters> all = combinations_of(standard_candidate(variant_));
     std::vector<std::string> words;
     for (const Parameters& parameters : all) {
         EXPECT_EQ(parameters.at("threads"), 128);
@@ -125,6 +126,16 @@ TEST_F(Tune, TriesEveryCombinationOfTheTunedParametersAlone) {
     EXPECT_EQ(device_.verified, words);
     EXPECT_EQ(results_.at(0).tried, 6U);
     EXPECT_EQ(results_.at(0).combinations, 6U);
+}
+
+TEST_F(Tune, WhatIsGivenIsNotTried) {
+    Candidate& candidate = plan_.candidates.at(0);
+    candidate.parameters["heads"] = 2;
+    candidate.non_standard = {{"heads", 2}};
+    device_.seconds = {{"2/1", 9e-6}, {"2/2", 8e-6}, {"4/1", 1e-6}};
+    EXPECT_EQ(winner(), "2/2");
+    EXPECT_EQ(device_.verified, (std::vector<std::string>{"2/1", "2/2"}));
+    EXPECT_EQ(results_.at(0).winner->given, std::vector<std::string>{"heads"});
 }
 
 TEST_F(Tune, TheFastestWins) {

@@ -64,6 +64,21 @@ TEST_F(Tuning, WhatIsGivenStays) {
     EXPECT_FALSE(on(tokens(1024)).tuned_from.has_value());
 }
 
+TEST_F(Tuning, AnEntryForGivenParametersIsForThoseAlone) {
+    TuningEntry for_one_lane = tuning_entry(tokens(64), 1, 4);
+    for_one_lane.given = {"lanes"};
+    tables_[0].entries["best"].push_back(for_one_lane);
+    EXPECT_EQ(on(tokens(64)).request.parameter("lanes"), 2);
+    given_["lanes"] = 1;
+    EXPECT_EQ(on(tokens(64)).request.parameter("heads"), 4);
+    EXPECT_EQ(on(tokens(1024)).request.parameter("heads"), 4) << "it goes before nearer ones";
+    given_["lanes"] = 4;
+    EXPECT_EQ(on(tokens(64)).request.parameter("heads"), 1);
+    given_ = variant_.standard_parameters();
+    tables_[0].entries["best"] = {for_one_lane};
+    EXPECT_NE(on(tokens(64)).refusal.find("qkprof tune"), std::string::npos);
+}
+
 TEST_F(Tuning, AVariantWithoutTunedParametersNeedsNoTable) {
     const Variant plain = fake_variant("plain", "it is not in the mood");
     const Resolved resolved = resolve(plain, plain.standard_parameters(), tokens(1), {}, "GPU A", {});

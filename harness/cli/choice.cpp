@@ -87,6 +87,10 @@ void add_problem_choice(CLI::App& command, ChoiceOptions& options) {
         }
     }
     command.get_option("--shapes")->check(not_empty);
+    command
+        .add_option("--sweep", options.sweeps, "other values of a parameter (qkprof list variants); may be repeated")
+        ->type_name("PARAMETER=VALUES")
+        ->allow_extra_args(false);
     constexpr const char* group = "The problem";
     for (const ProblemOption& option : problem_options()) {
         text_option(command, option.name, options.problem.*option.value, option.type, option.meaning)
@@ -106,10 +110,6 @@ void add_choice(CLI::App& command, ChoiceOptions& options) {
         }
     }
     command.get_option("--tuning")->check(not_empty);
-    command
-        .add_option("--sweep", options.sweeps, "other values of a parameter (qkprof list variants); may be repeated")
-        ->type_name("PARAMETER=VALUES")
-        ->allow_extra_args(false);
 }
 
 std::string text_of(const ChoiceOptions& options) {

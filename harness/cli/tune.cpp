@@ -34,14 +34,13 @@ struct Options {
 constexpr const char* standard_shapes = "tune";
 constexpr const char* standard_dtypes = "f32,bf16";
 
-// The tuned ones among those that were chosen.
-std::vector<const Variant*> tuned_variants(const Choice& choice, Backend backend) {
-    std::vector<const Variant*> tuned;
-    for (const Candidate& candidate : choice.candidates(backend)) {
-        if (candidate.variant->tuned()) {
-            tuned.push_back(candidate.variant);
-        }
-    }
+// Those among the chosen ones that leave something to tune.
+std::vector<Candidate> tuned_candidates(const Choice& choice, Backend backend) {
+    std::vector<Candidate> tuned = choice.candidates(backend);
+    std::erase_if(tuned, [](const Candidate& candidate) {
+        return std::none_of(candidate.parameters.begin(), candidate.parameters.end(),
+                            [](const auto& parameter) { return parameter.second == as_tuned; });
+    });
     if (tuned.empty()) {
         std::vector<std::string> names;
         for (const Variant& variant : variants(backend)) {
@@ -49,9 +48,10 @@ std::vector<const Variant*> tuned_variants(const Choice& choice, Backend backend
                 names.push_back(variant.name);
             }
         }
-        throw InputError(names.empty()
-                             ? "No variant of this build is tuned."
-                             : fmt::format("None of the chosen variants is tuned; there are: {}.", joined(names)));
+        throw InputError(
+            names.empty()
+                ? "No variant of this build is tuned."
+                : fmt::format("None of the chosen variants has a parameter to tune; there are: {}.", joined(names)));
     }
     return tuned;
 }
@@ -122,7 +122,7 @@ Exit tune_command(Options options) {
     }
     options.choice.shapes = options.choice.shapes.empty() ? standard_shapes : options.choice.shapes;
     const Choice choice = parse(options.choice);
-    (void)tuned_variants(choice, Backend::emulated);
+    (void)tuned_candidates(choice, Backend::emulated);
     std::optional<TableFile> file;
     if (!options.out.empty()) {
         file.emplace(options.out);
@@ -131,7 +131,7 @@ Exit tune_command(Options options) {
     const std::unique_ptr<Device> device = open_chosen_device(options.choice.device);
     const DeviceInfo& info = device->info();
     const std::unique_ptr<GpuLock> lock = hold(info);
-    const TunePlan plan = {.variants = tuned_variants(choice, info.backend),
+    const TunePlan plan = {.candidates = tuned_candidates(choice, info.backend),
                            .problems = choice.problems(info.backend, info.l2_bytes),
                            .samples = samples};
     if (file) {
@@ -190,6 +190,8 @@ void add_tune(CLI::App& app, Action& chosen) {
     o.choice.dtypes = standard_dtypes;
     add_problem_choice(*command, o.choice);
     command->get_option("--variants")->description("names of variants, with * and ?; of those the tuned ones");
+    command->get_option("--sweep")->description(
+        "given values of a tuned parameter: entries of their own, for runs that give it; may be repeated");
     command->get_option("--shapes")->description("as of qkprof run; without it the preset tune (qkprof list shapes)");
     text_option(*command, "--samples", o.samples, "N", "times taken of each of the best combinations");
     text_option(*command, "--format", o.format, "FORMAT", "table, markdown, csv or json");
