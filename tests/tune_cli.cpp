@@ -12,7 +12,7 @@ using testing::HasSubstr;
 class TuneCli : public Program {
   protected:
     fs::path write(const std::string& name, const std::string& text) const {
-        const fs::path path = folder_ / name;
+        fs::path path = folder_ / name;
         std::ofstream(path) << text;
         return path;
     }

@@ -80,6 +80,20 @@ TEST(TuningTable, IsReadAsItIsWritten) {
                                 "\n"));
 }
 
+TEST(TuningTable, WhatIsGivenIsReadAsItIsWritten) {
+    TuningTable table = {.device = "A", .entries = {{"best", {tuning_entry({.sequence = 64}, 1, 2)}}}};
+    table.entries["best"].push_back(table.entries["best"][0]);
+    table.entries["best"][1].given = {"lanes"};
+    const TuningTable read = parsed(to_toml(table));
+    EXPECT_THAT(read.entries.at("best").at(0).given, testing::IsEmpty());
+    EXPECT_THAT(read.entries.at("best").at(1).given, testing::ElementsAre("lanes"));
+    EXPECT_THAT(to_toml(table), HasSubstr(R"(, given = ["lanes"])"));
+    for (const char* bad : {"given = []", "given = 1", "given = [\"threads\"]", "given = [\"lanes\", \"lanes\"]"}) {
+        EXPECT_THAT(refusal_of(std::string("device = \"A\"\n[best]\nentries = [{") + good + ", " + bad + "}]"),
+                    HasSubstr("'given' is a list of tuned parameters of best, each once"));
+    }
+}
+
 TEST(TuningTable, SeedEpsBaseAndValuesAreNotWritten) {
     Problem problem = {.sequence = 64};
     problem.seed = 9;

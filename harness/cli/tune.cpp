@@ -1,22 +1,20 @@
 // qkprof tune: measures the tuning table that the tuned variants are run by.
 #include "choice.h"
 
-#include "input_file.h"
 #include "interruption.h"
 #include "names.h"
-#include "output_file.h"
 #include "progress.h"
 #include "rank.h"
 #include "recording.h"
 #include "timing.h"
 #include "tune.h"
 #include "tune_table.h"
+#include "tuning_file.h"
 #include "tuning_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -56,50 +54,6 @@ std::vector<Candidate> tuned_candidates(const Choice& choice, Backend backend) {
     return tuned;
 }
 
-// The file of --out: what it holds already stays, but for the problems that are tuned anew.
-class TableFile {
-  public:
-    // Throws InputError where it cannot be written, or holds something else than a tuning table.
-    explicit TableFile(const std::string& path) : path_(path), file_(path, "--out", "") {
-        constexpr std::uintmax_t largest = std::uintmax_t{16} << 20U;
-        if (std::filesystem::exists(path)) {
-            before_ = parse_tuning(read_input_file(path, "tuning table", largest), path, variants(Backend::emulated));
-        }
-    }
-
-    // Throws InputError where the table is another device's.
-    void set_device(const std::string& device) {
-        if (before_ && before_->device != device) {
-            throw InputError(fmt::format("--out {} is the table of {}, and what is tuned is {}: name another file.",
-                                         path_, before_->device, device));
-        }
-        found_.device = device;
-    }
-
-    void add(const TuneResult& result) {
-        if (result.winner) {
-            found_.entries[result.variant->name].push_back(*result.winner);
-            TuningTable table = before_.value_or(TuningTable{.device = found_.device, .entries = {}});
-            merged_ = merge(table, found_);
-            file_.write(to_toml(table));
-        }
-    }
-
-    std::string summary() const {
-        if (found_.entries.empty()) {
-            return fmt::format("{}: nothing was written, as nothing was found.", path_);
-        }
-        return fmt::format("{}: {} new, {} replaced, {} kept.", path_, merged_.added, merged_.replaced, merged_.kept);
-    }
-
-  private:
-    std::string path_;
-    OutputFile file_;
-    std::optional<TuningTable> before_;
-    TuningTable found_;
-    Merged merged_;
-};
-
 void print_results(const std::vector<TuneResult>& results, Format format) {
     switch (format) {
         case Format::json:
@@ -123,9 +77,9 @@ Exit tune_command(Options options) {
     options.choice.shapes = options.choice.shapes.empty() ? standard_shapes : options.choice.shapes;
     const Choice choice = parse(options.choice);
     (void)tuned_candidates(choice, Backend::emulated);
-    std::optional<TableFile> file;
+    std::optional<TuningFile> file;
     if (!options.out.empty()) {
-        file.emplace(options.out);
+        file.emplace(options.out, variants(Backend::emulated));
     }
     configure_benchmark({});
     const std::unique_ptr<Device> device = open_chosen_device(options.choice.device);
@@ -152,8 +106,8 @@ Exit tune_command(Options options) {
                                    .found =
                                        [&](const TuneResult& result) {
                                            results.push_back(result);
-                                           if (file) {
-                                               file->add(result);
+                                           if (file && result.winner) {
+                                               file->add(result.variant->name, *result.winner);
                                            }
                                        },
                                    .interrupted = interrupted};
