@@ -160,7 +160,7 @@ QK_DEVICE unsigned upper_behind_lower(const Arguments& a, int c) {
 }
 
 template <class P, int Heads>
-QK_KERNEL_UP_TO(512)
+QK_KERNEL_UP_TO(512, P::head_dim == 256)
 void best_kernel(Runs runs, Arguments a) {
     using T = typename P::type;
     using Words = typename P::Words;

@@ -21,7 +21,7 @@ QK_KERNEL void one_head_kernel(Arguments a) {
 }
 
 template <class P>
-QK_KERNEL_UP_TO(512)
+QK_KERNEL_UP_TO(512, 0)
 void several_heads_kernel(Arguments a, unsigned heads) {
     const unsigned first = (block() * (threads() / 32) + warp()) * heads * P::rows_at_once;
     if (first >= a.rows) {

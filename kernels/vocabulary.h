@@ -3,7 +3,8 @@
 // Those two headers are the only place where the builds differ; what is common to both stands here.
 //
 //   QK_KERNEL, QK_DEVICE                      a kernel; a function that kernels call
-//   QK_KERNEL_UP_TO(threads)                  a kernel whose registers must suffice for blocks of so many threads
+//   QK_KERNEL_UP_TO(threads, blocks)          a kernel whose registers must suffice for blocks of so many threads, and
+//                                             for so many blocks on a multiprocessor (0: as the compiler likes)
 //   thread() threads() block() blocks()       index in the block, block size, index in the grid, grid size (1-D)
 //   lane() warp()                             thread() % 32, thread() / 32
 //   load<Cache>(p) store<Cache>(p, v)         one global access of a Vector or scalar, with a cache hint

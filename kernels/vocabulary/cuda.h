@@ -6,8 +6,9 @@
 
 #define QK_BUILD on_cuda
 #define QK_KERNEL __global__
-// The 1 keeps ptxas from spilling to have more blocks on a multiprocessor.
-#define QK_KERNEL_UP_TO(threads) __global__ __launch_bounds__(threads, 1)
+// `blocks`: that many on a multiprocessor; ptxas sees to it, and to no more, where it would else spill to have more of
+// them. 0 leaves it to ptxas.
+#define QK_KERNEL_UP_TO(threads, blocks) __global__ __launch_bounds__(threads, blocks)
 #define QK_DEVICE __device__ __forceinline__
 #define QK_CALLER
 #define QK_FROM_CALLER

@@ -13,7 +13,7 @@
 
 #define QK_BUILD on_emulator
 #define QK_KERNEL
-#define QK_KERNEL_UP_TO(threads)
+#define QK_KERNEL_UP_TO(threads, blocks)
 #define QK_DEVICE inline
 #define QK_CALLER , emulator::Site site = emulator::Site::current()
 #define QK_FROM_CALLER , site
