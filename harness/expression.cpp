@@ -234,7 +234,11 @@ class ExpressionParser {
     }
     // One word of the brackets.
     void choose(Term& term) {
-        const std::string word = reader_.name();
+        std::string word = reader_.name();
+        if (reader_.take("/")) {  // a parameter
+            word += "/" + reader_.name();
+            word += reader_.take(":") ? ":" + reader_.name() : "";
+        }
         if (reader_.next() == '*' || reader_.next() == '?') {
             throw error("the brackets name one variant, and not by * or ?");
         }
