@@ -236,8 +236,11 @@ class ExpressionParser {
     void choose(Term& term) {
         std::string word = reader_.name();
         if (reader_.take("/")) {  // a parameter
-            word += "/" + reader_.name();
-            word += reader_.take(":") ? ":" + reader_.name() : "";
+            const std::string parameter = reader_.name();
+            word = fmt::format("{}/{}", word, parameter);
+            if (reader_.take(":")) {
+                word = fmt::format("{}:{}", word, reader_.name());
+            }
         }
         if (reader_.next() == '*' || reader_.next() == '?') {
             throw error("the brackets name one variant, and not by * or ?");
