@@ -42,8 +42,8 @@ struct Claim {
     std::vector<Test> controls;  // at least one: what must be seen if the test has teeth
 };
 
-// Throws InputError, naming `source` and the line, for whatever is unknown or missing; `variants` are all there are, with
-// standard parameters.
+// Throws InputError, naming `source` and the line, for whatever is unknown or missing; `variants` are all there are,
+// with standard parameters.
 std::vector<Claim> parse_claims(std::string_view toml, std::string_view source,
                                 const std::vector<std::string>& variants);
 

@@ -79,9 +79,9 @@ std::vector<Candidate> further_candidates(const std::vector<Claim>& claims, cons
         for (const Parameter& parameter : candidate.variant->parameters) {
             for (const int value : parameter.values) {
                 const std::string text = parameter_text(parameter.name, value);
-                if (value != parameter.standard &&
-                    std::any_of(names.begin(), names.end(),
-                                [&](const auto& name) { return is_named(name, candidate.variant->name, text); })) {
+                if (value != parameter.standard && std::any_of(names.begin(), names.end(), [&](const auto& name) {
+                        return is_named(name, candidate.variant->name, text);
+                    })) {
                     Candidate named = candidate;
                     named.parameters[parameter.name] = value;
                     named.non_standard[parameter.name] = value;

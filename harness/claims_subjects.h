@@ -1,5 +1,5 @@
-// What claims are about: a variant ("fused_best", with * and ?), which is one with its standard parameters, or a variant
-// with one of its parameters at another value, as the name of an entry has it: "fused_best/programmatic:0".
+// What claims are about: a variant ("fused_best", with * and ?), which is one with its standard parameters, or a
+// variant with one of its parameters at another value, as the name of an entry has it: "fused_best/programmatic:0".
 #pragma once
 
 #include "claims.h"

@@ -69,8 +69,8 @@ class EvidenceTable {
         for (const SeriesResult& series : verdict.evidence.series) {
             if (series.outcome == Outcome::fails) {
                 section.notes.push_back(
-                    wrapped(fmt::format("fails: {} {} {}: {}", subject_of(*series.of), name_of(series.of->problem.dtype),
-                                        name_of(series.of->state), series.reason),
+                    wrapped(fmt::format("fails: {} {} {}: {}", subject_of(*series.of),
+                                        name_of(series.of->problem.dtype), name_of(series.of->state), series.reason),
                             width_));
             }
         }

@@ -22,9 +22,6 @@ std::vector<std::string> names() {
     for (const Variant& variant : variants(Backend::emulated)) {
         all.push_back(variant.name);
     }
-    for (const char* const route : {"jax_*", "torch_*"}) {  // of which this test says nothing
-        all.emplace_back(route);
-    }
     return all;
 }
 
@@ -77,11 +74,11 @@ std::vector<double> samples(double seconds, std::mt19937& generator) {
 // Its time over the copy's, so good that all claims hold by little.
 double best_over_copy(const Problem& problem) {
     const std::int64_t bytes = problem.compulsory_bytes();
-    return bytes <= 72 << 10         ? 0.98
-           : bytes <= 3 * mebi / 2   ? 1.03
-           : bytes <= 9 * mebi / 2   ? 1.09
-           : bytes <= 128 * mebi     ? 1.04
-                                     : 1.01;
+    return bytes <= 72 << 10       ? 0.98
+           : bytes <= 3 * mebi / 2 ? 1.03
+           : bytes <= 9 * mebi / 2 ? 1.09
+           : bytes <= 128 * mebi   ? 1.04
+                                   : 1.01;
 }
 
 struct Made {
@@ -122,11 +119,9 @@ std::vector<Profile> made_up(const Change& change) {
         {"split_two_kernel", [](const Problem&) { return 2.0; }, 0, 1.5},
         {"naive_three_kernel", [](const Problem&) { return 4.0; }, 0, 2.5},
     };
-    const Made without = {"fused_best",
-                          [](const Problem& p) {
-                              return best_over_copy(p) * (p.compulsory_bytes() < 2 * mebi ? 1.3 : 1.0);
-                          },
-                          0, 1.005};
+    const Made without = {
+        "fused_best",
+        [](const Problem& p) { return best_over_copy(p) * (p.compulsory_bytes() < 2 * mebi ? 1.3 : 1.0); }, 0, 1.005};
     Profile profile;
     profile.environment = environment_of(FakeDevice().info(), "qkprof");
     profile.environment.device.l2_bytes = 60 * mebi;

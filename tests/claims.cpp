@@ -241,7 +241,8 @@ TEST(ClaimsFile, WhatIsWrongIsSaidWithItsLine) {
 
 TEST(ClaimsFile, AVariantMayHaveAParameterOfTheProgram) {
     const auto parsed = [](const std::string& subject) {
-        return parse_claims(claim_with("[\"fused_*\"]", "[\"" + subject + "\"]"), "c.toml", {"fused_best", "naive_all"});
+        return parse_claims(claim_with("[\"fused_*\"]", "[\"" + subject + "\"]"), "c.toml",
+                            {"fused_best", "naive_all"});
     };
     const std::string subject = "fused_best/programmatic:0";
     EXPECT_EQ(parsed(subject).at(0).test.subjects, std::vector<std::string>{subject});
@@ -259,8 +260,8 @@ TEST(ClaimsFile, WhatAClaimNamesWithAParameterIsMeasured) {
     const auto further = [&](const std::string& line, const std::string& instead) {
         const std::string text = claim_with(line, instead);
         std::vector<std::string> names;
-        for (const Candidate& c : further_candidates(
-                 parse_claims(text, "c.toml", {"copy", "fused_best", "naive_primitives"}), chosen)) {
+        for (const Candidate& c :
+             further_candidates(parse_claims(text, "c.toml", {"copy", "fused_best", "naive_primitives"}), chosen)) {
             EXPECT_EQ(c.parameters.size(), c.variant->parameters.size());
             names.push_back(c.variant->name + parameters_text(c.non_standard));
         }
@@ -271,10 +272,12 @@ TEST(ClaimsFile, WhatAClaimNamesWithAParameterIsMeasured) {
     EXPECT_THAT(further("", ""), IsEmpty());
     const std::string with_parameter = "fused_best/programmatic:0";
     EXPECT_THAT(further("fused_*", with_parameter), ElementsAre(with_parameter));
-    EXPECT_THAT(further("\"launches\"", "\"launches / launches[" + with_parameter + "]\""), ElementsAre(with_parameter));
+    EXPECT_THAT(further("\"launches\"", "\"launches / launches[" + with_parameter + "]\""),
+                ElementsAre(with_parameter));
     EXPECT_THAT(further("states = [\"cold\"]", "when = \"launches[" + with_parameter + "] = 1\""),
                 ElementsAre(with_parameter));
-    EXPECT_THAT(further("subjects = \"naive_*\"", "subjects = \"" + with_parameter + "\""), ElementsAre(with_parameter));
+    EXPECT_THAT(further("subjects = \"naive_*\"", "subjects = \"" + with_parameter + "\""),
+                ElementsAre(with_parameter));
     EXPECT_THAT(further("fused_*", "fused_*/threads:64"), ElementsAre("fused_best/threads:64"));
 }
 

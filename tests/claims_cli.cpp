@@ -58,8 +58,8 @@ TEST_F(ClaimsCli, OnTheEmulatedDeviceCountsAreJudgedAndTimesAreNot) {
 
 TEST_F(ClaimsCli, AVariantWithAParameterIsMeasuredWhereAClaimNamesIt) {
     const auto names = [&](const std::string& arguments) {
-        const Result r = qkprof("claims --device emulated --shapes 1x4x4x128 --dtypes f32 --states warm --out x.json " +
-                                arguments);
+        const Result r =
+            qkprof("claims --device emulated --shapes 1x4x4x128 --dtypes f32 --states warm --out x.json " + arguments);
         EXPECT_NE(r.exit_code, 2) << r.err;
         std::vector<std::string> found;
         for (const Measurement& m : read_profile((folder_ / "x.json").string()).measurements) {

@@ -273,7 +273,8 @@ void add_claims(CLI::App& app, Action& chosen) {
     add_choice(*command, o.choice);
     command->get_option("--shapes")
         ->description(
-            "as of qkprof run; without it 16 sizes on a GPU, in f32 from 64 KiB to 2 GiB, and in bf16 5 packed ones, and "
+            "as of qkprof run; without it 16 sizes on a GPU, in f32 from 64 KiB to 2 GiB, and in bf16 5 packed ones, "
+            "and "
             "two small ones on the emulated device");
     text_option(*command, "--samples", o.samples, "N", "times taken of each variant and state");
     text_option(*command, "--out", o.out, "FILE", "keeps the profile, as it grows")->check(not_empty);
