@@ -246,9 +246,9 @@ TEST(BestClaims, TheOtherClaimsAreAboutTheFirstForm) {
         if (claim.id.find("best_") != std::string::npos || claim.id.starts_with("programmatic_")) {
             continue;
         }
-        std::vector<Test> tests = claim.controls;
+        std::vector<qkprof::Test> tests = claim.controls;
         tests.push_back(claim.test);
-        for (const Test& test : tests) {
+        for (const qkprof::Test& test : tests) {
             for (const Covered& cell : evidence.covered(test)) {
                 EXPECT_EQ(cell.exhibit.measurement->problem.layout, Layout::separate) << claim.id;
             }
