@@ -145,7 +145,9 @@ TEST_F(ClaimsCli, TheRecordedProfileOfAnH200) {
 
 TEST_F(ClaimsCli, ProblemsOfALongFormFitATerminal) {
     const std::string profile = QKPROF_PROFILES_FOLDER "/h200/gemma-3-27b_decode.json";
-    write("any_form.toml", claim("a", "= 1"));
+    write("any_form.toml",
+          "[[claim]]\nid = 'a'\nstatement = 's'\nsource = 'o'\nsubjects = ['fused_*', 'naive_*']\n"
+          "measure = 'real_time[copy] / real_time'\nrelation = '<= 0.6'\n[claim.control]\nsubjects = 'fused_*'\n");
     const Result r = qkprof("claims --claims any_form.toml --profile " + profile);
     EXPECT_THAT(r.out, HasSubstr("  1x1x32+16x128 packed in-place\n"));
     // A name in a sentence has no blanks to break it at.
