@@ -1,5 +1,6 @@
 #include "claims.h"
 
+#include "claims_subjects.h"
 #include "error.h"
 #include "names.h"
 #include "shapes.h"
@@ -43,6 +44,7 @@ Where parse_where(const TomlReader& parent, const std::vector<std::string>& vari
         where.features = reader.list("features", [](const std::string& word) {
             return enumerator_named<Feature>(word, "feature", all_features);
         });
+        std::sort(where.features->begin(), where.features->end());  // as features_of() has them
     }
     where.working_set = reader.list("working_set", parse_bytes_limit);
     where.moved = reader.list("moved", parse_bytes_limit);
@@ -155,6 +157,7 @@ std::vector<Claim> parse_claims(std::string_view toml, std::string_view source,
                                 const std::vector<std::string>& variants) {
     const toml::table root = parse_toml(toml, source);
     const TomlReader reader(source, "the file", root, {"claim"});
+    const std::vector<std::string> names = with_parameters(variants);
     const toml::array* list = root["claim"].as_array();
     if (list == nullptr || list->empty()) {
         throw InputError(fmt::format("{}: it holds no claim; each begins with a line [[claim]].", source));
@@ -164,7 +167,7 @@ std::vector<Claim> parse_claims(std::string_view toml, std::string_view source,
         if (!node.is_table()) {
             throw reader.error(node, "a claim must be a table, which begins with a line [[claim]].");
         }
-        claims.push_back(parse_claim(source, *node.as_table(), variants));
+        claims.push_back(parse_claim(source, *node.as_table(), names));
         const auto same = [&](const Claim& other) { return other.id == claims.back().id; };
         if (std::count_if(claims.begin(), claims.end(), same) > 1) {
             throw reader.error(node, fmt::format("there are two claims with the id '{}'.", claims.back().id));

@@ -25,7 +25,7 @@ struct Where {
 
 // What must be seen of each subject in each cell.
 struct Test {
-    std::vector<std::string> subjects;  // globs over variants
+    std::vector<std::string> subjects;  // globs over variants (claims_subjects.h)
     Expression measure;
     Relation relation;
     bool negated = false;  // the relation must fail
@@ -42,7 +42,8 @@ struct Claim {
     std::vector<Test> controls;  // at least one: what must be seen if the test has teeth
 };
 
-// Throws InputError, naming `source` and the line, for whatever is unknown or missing; `variants` are all there are.
+// Throws InputError, naming `source` and the line, for whatever is unknown or missing; `variants` are all there are,
+// with standard parameters.
 std::vector<Claim> parse_claims(std::string_view toml, std::string_view source,
                                 const std::vector<std::string>& variants);
 

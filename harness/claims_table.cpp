@@ -1,6 +1,7 @@
 #include "claims_table.h"
 
 #include "cells.h"
+#include "claims_subjects.h"
 #include "results.h"
 
 #include <fmt/format.h>
@@ -68,8 +69,8 @@ class EvidenceTable {
         for (const SeriesResult& series : verdict.evidence.series) {
             if (series.outcome == Outcome::fails) {
                 section.notes.push_back(
-                    wrapped(fmt::format("fails: {} {} {}: {}", series.of->variant, name_of(series.of->problem.dtype),
-                                        name_of(series.of->state), series.reason),
+                    wrapped(fmt::format("fails: {} {} {}: {}", subject_of(*series.of),
+                                        name_of(series.of->problem.dtype), name_of(series.of->state), series.reason),
                             width_));
             }
         }
@@ -125,7 +126,7 @@ class EvidenceTable {
     static void add_rows(Section& section, const TestResult& result, bool control) {
         std::map<std::pair<std::string, Outcome>, std::vector<const CellResult*>> groups;
         for (const CellResult& cell : result.cells) {
-            groups[{cell.exhibit.measurement->variant, cell.outcome}].push_back(&cell);
+            groups[{subject_of(*cell.exhibit.measurement), cell.outcome}].push_back(&cell);
         }
         for (const auto& [key, cells] : groups) {
             std::vector<const CellResult*> known;
@@ -159,7 +160,7 @@ class EvidenceTable {
                 continue;
             }
             const Measurement& m = *cell.exhibit.measurement;
-            const std::string of = fmt::format("{} {} {}", m.variant, name_of(m.problem.dtype), name_of(m.state));
+            const std::string of = fmt::format("{} {} {}", subject_of(m), name_of(m.problem.dtype), name_of(m.state));
             auto known = std::find_if(failures.begin(), failures.end(), [&](const auto& f) { return f.first == of; });
             if (known == failures.end()) {
                 known = failures.insert(known, {of, {}});
@@ -183,7 +184,7 @@ class EvidenceTable {
     static std::vector<Cell> row_of(const SeriesResult& series) {
         const auto bytes = [](const std::optional<double>& size) { return size ? format_bytes(*size) : "-"; };
         return {{"claim", Style::faint},
-                {series.of->variant},
+                {subject_of(*series.of)},
                 {name_of(series.outcome), series.outcome == Outcome::fails ? Style::bad : Style::plain},
                 {"sizes"},
                 {series.holds_up_to || series.fails_from

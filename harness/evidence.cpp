@@ -1,5 +1,6 @@
 #include "evidence.h"
 
+#include "claims_subjects.h"
 #include "error.h"
 #include "names.h"
 #include "roofline.h"
@@ -14,8 +15,11 @@
 namespace qkprof {
 namespace {
 
-std::string key_of(const std::string& variant, const Problem& problem, CacheState state) {
-    return fmt::format("{}/{}/{}/{}", variant, problem.text('/'), name_of(problem.dtype), name_of(state));
+// As Measurement::name() is of such a measurement.
+std::string measurement_name(std::string_view subject, const Problem& problem, CacheState state) {
+    const SubjectName name = split_subject(subject);
+    return fmt::format("{}/{}/{}/{}{}", name.variant, problem.text('/'), name_of(problem.dtype), name_of(state),
+                       name.parameters);
 }
 
 // As it is written, to begin a reason.
@@ -130,15 +134,11 @@ Evidence::Evidence(const std::vector<Profile>& profiles) {
                             device_.description, device.description));
         }
         for (const Measurement& m : profiles[i].measurements) {
-            if (!m.non_standard.empty()) {
-                non_standard_.push_back(&m);
-                continue;
-            }
             const Exhibit exhibit = {&m, i};
             exhibits_.push_back(exhibit);
-            if (!by_key_.try_emplace(key_of(m.variant, m.problem, m.state), exhibit).second) {
-                throw InputError(fmt::format("The evidence holds {} twice: give one profile of each measurement.",
-                                             key_of(m.variant, m.problem, m.state)));
+            if (!by_name_.try_emplace(m.name(), exhibit).second) {
+                throw InputError(
+                    fmt::format("The evidence holds {} twice: give one profile of each measurement.", m.name()));
             }
         }
     }
@@ -165,10 +165,11 @@ bool Evidence::meets(const Where& where, const Measurement& m) const {
            (where.device.empty() || matches_glob(where.device, device_.description));
 }
 
-bool Evidence::is_about(const Test& test, const Measurement& m) const {
-    return m.problem.rows() > 0 && meets(test.where, m) &&
+bool Evidence::is_about(const Test& test, const Measurement& m, std::string_view parameters) const {
+    return m.problem.rows() > 0 &&
            std::any_of(test.subjects.begin(), test.subjects.end(),
-                       [&](const auto& glob) { return matches_glob(glob, m.variant); });
+                       [&](const auto& subject) { return is_named(subject, m.variant, parameters); }) &&
+           meets(test.where, m);
 }
 
 std::vector<std::string> Evidence::instead_of_covered(const Test& test) const {
@@ -180,18 +181,19 @@ std::vector<std::string> Evidence::instead_of_covered(const Test& test) const {
     };
     for (const Exhibit& exhibit : exhibits_) {
         const Measurement& m = *exhibit.measurement;
-        if (!m.refused.empty() && is_about(test, m)) {
-            add(fmt::format("{} refused: {}", m.variant, m.refused));
+        if (!m.refused.empty() && is_about(test, m, parameters_text(m.non_standard))) {
+            add(fmt::format("{} refused: {}", subject_of(m), m.refused));
         }
     }
-    for (const Measurement* m : non_standard_) {
-        const bool alone = by_key_.find(key_of(m->variant, m->problem, m->state)) == by_key_.end();
-        if (alone && is_about(test, *m)) {
+    for (const Exhibit& exhibit : exhibits_) {
+        const Measurement& m = *exhibit.measurement;
+        const bool alone = by_name_.find(measurement_name(m.variant, m.problem, m.state)) == by_name_.end();
+        if (alone && is_about(test, m, {})) {
             std::vector<std::string> values;
-            for (const auto& [parameter, value] : m->non_standard) {
+            for (const auto& [parameter, value] : m.non_standard) {
                 values.push_back(fmt::format("{}={}", parameter, value));
             }
-            add(fmt::format("{} was only measured with other parameters ({})", m->variant, fmt::join(values, ", ")));
+            add(fmt::format("{} was only measured with other parameters ({})", m.variant, fmt::join(values, ", ")));
         }
     }
     return clauses;
@@ -201,7 +203,7 @@ std::vector<Covered> Evidence::covered(const Test& test) const {
     std::vector<Covered> found;
     for (const Exhibit& exhibit : exhibits_) {
         const Measurement& m = *exhibit.measurement;
-        if (!m.refused.empty() || !is_about(test, m)) {
+        if (!m.refused.empty() || !is_about(test, m, parameters_text(m.non_standard))) {
             continue;
         }
         Covered cell = {exhibit, {}};
@@ -228,7 +230,7 @@ Evidence::Value Evidence::value_of(const Term& term, const Exhibit& cell, const 
     if (term.size != SizeOf::cell) {
         for (const Covered& other : covered) {
             const Measurement& m = *other.exhibit.measurement;
-            const bool comparable = m.variant == subject.variant && m.state == subject.state &&
+            const bool comparable = subject_of(m) == subject_of(subject) && m.state == subject.state &&
                                     m.problem.dtype == subject.problem.dtype && other.unknown.empty() &&
                                     features_of(m.problem) == features_of(subject.problem);
             const std::int64_t further = m.problem.working_set_bytes() - problem.working_set_bytes();
@@ -238,13 +240,13 @@ Evidence::Value Evidence::value_of(const Term& term, const Exhibit& cell, const 
         }
     }
     problem.dtype = term.dtype.value_or(problem.dtype);
-    const std::string key =
-        key_of(term.variant.empty() ? subject.variant : term.variant, problem, term.state.value_or(subject.state));
+    const std::string name = measurement_name(term.variant.empty() ? subject_of(subject) : term.variant, problem,
+                                              term.state.value_or(subject.state));
     const auto unknown = [&](const std::string& reason) {
         return Value{.unknown = fmt::format("{}: {}", text_of(term), reason), .number = 0, .of = {}};
     };
-    const auto found = by_key_.find(key);
-    if (found == by_key_.end()) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) {
         return unknown("it was not measured");
     }
     const Measurement& m = *found->second.measurement;

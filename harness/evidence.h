@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace qkprof {
@@ -40,8 +41,7 @@ class Evidence {
     // measurement.
     explicit Evidence(const std::vector<Profile>& profiles);
 
-    // The measurements of the subjects, with standard parameters, where the conditions are met. Those whose variant
-    // refuses the problem are none.
+    // The measurements of the subjects where the conditions are met. Those whose variant refuses the problem are none.
     std::vector<Covered> covered(const Test& test) const;
     // Where none are covered, what there is of the subjects instead: "fused refused: it ...", each clause once.
     std::vector<std::string> instead_of_covered(const Test& test) const;
@@ -60,13 +60,13 @@ class Evidence {
     Value value_of(const Term& term, const Exhibit& cell, const std::vector<Covered>& covered) const;
     static std::string differing_timers(const std::vector<Value>& values);
     bool meets(const Where& where, const Measurement& measurement) const;
-    // Whether the test could be of this one, if it ran: of an empty problem, which launches nothing, none is.
-    bool is_about(const Test& test, const Measurement& measurement) const;
+    // Whether the test could be of this one, if it ran and had these parameters: of an empty problem, which launches
+    // nothing, none is.
+    bool is_about(const Test& test, const Measurement& measurement, std::string_view parameters) const;
 
     DeviceInfo device_;
     std::vector<Exhibit> exhibits_;
-    std::vector<const Measurement*> non_standard_;  // those with other parameters, which are no evidence
-    std::map<std::string, Exhibit, std::less<>> by_key_;
+    std::map<std::string, Exhibit, std::less<>> by_name_;  // Measurement::name()
 };
 
 }  // namespace qkprof

@@ -234,7 +234,14 @@ class ExpressionParser {
     }
     // One word of the brackets.
     void choose(Term& term) {
-        const std::string word = reader_.name();
+        std::string word = reader_.name();
+        if (reader_.take("/")) {  // a parameter
+            const std::string parameter = reader_.name();
+            word = fmt::format("{}/{}", word, parameter);
+            if (reader_.take(":")) {
+                word = fmt::format("{}:{}", word, reader_.name());
+            }
+        }
         if (reader_.next() == '*' || reader_.next() == '?') {
             throw error("the brackets name one variant, and not by * or ?");
         }

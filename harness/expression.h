@@ -24,7 +24,7 @@ enum class SizeOf : std::uint8_t { cell, smallest, largest };
 // unless the brackets name another variant, state, type or size.
 struct Term {
     std::string quantity;
-    std::string variant;  // empty: the subject
+    std::string variant;  // empty: the subject; as claims_subjects.h has it
     std::optional<CacheState> state;
     std::optional<DataType> dtype;
     SizeOf size = SizeOf::cell;

@@ -10,6 +10,7 @@ const std::vector<Framework>& frameworks() {
         {"jax_pallas_tile", "a Pallas kernel, a tile of head vectors a program (Triton back end)"},
         {"jax_pallas_mosaic", "a Pallas kernel, a tile a program (Mosaic GPU back end)"},
         {"jax_ffi_copy", "copy, called by XLA's foreign function interface: the ceiling of the routes"},
+        {"jax_ffi_fused_best", "fused_best, called by XLA's foreign function interface"},
         {"jax_ffi_fused_register_paired", "fused_register_paired, called by XLA's foreign function interface"},
         {"jax_ffi_fused_tile_shared", "fused_tile_shared, called by XLA's foreign function interface"},
         {"jax_ffi_split_two_kernel", "split_two_kernel, called by XLA's foreign function interface"},

@@ -1,5 +1,7 @@
 #include "judge.h"
 
+#include "claims_subjects.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -186,7 +188,7 @@ void add_series(TestResult& result) {
     std::map<Key, std::vector<const CellResult*>> groups;
     for (const CellResult& cell : result.cells) {
         const Measurement& m = *cell.exhibit.measurement;
-        groups[{m.variant, m.problem.dtype, m.state, features_of(m.problem)}].push_back(&cell);
+        groups[{subject_of(m), m.problem.dtype, m.state, features_of(m.problem)}].push_back(&cell);
     }
     for (auto& [key, cells] : groups) {
         std::stable_sort(cells.begin(), cells.end(), [](auto a, auto b) { return size_of(*a) < size_of(*b); });

@@ -26,6 +26,7 @@ const std::vector<Metric>& metrics() {
         {"achieved_occupancy", "percent", "resident warps of the most that a busy multiprocessor can hold, on average"},
         {"instructions", "instructions", "that warps executed"},
         {"registers", "registers", "registers a thread of the kernel that uses most"},
+        {"local_bytes", "bytes", "local memory a thread of the kernel that uses most: spilled registers and its stack"},
         {"shared_bytes", "bytes", "shared memory of the largest block"},
         {"sm_clock_mhz", "MHz", "clock of the SMs around the samples of time: the median"},
         {"memory_clock_mhz", "MHz", "clock of the memory around the samples of time: the median"},

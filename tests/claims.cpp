@@ -1,6 +1,7 @@
 // The claims file and its expressions: what is read, and that what is wrong is said with its line.
 #include "claims.h"
 
+#include "claims_subjects.h"
 #include "error.h"
 #include "frameworks.h"
 #include "names.h"
@@ -8,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 namespace qkprof {
@@ -60,6 +62,20 @@ TEST(ExpressionTest, TermsSayWhatTheyAreOf) {
     EXPECT_TRUE(e.timed());
     EXPECT_TRUE(parse_expression("stream_time", known).timed());
     EXPECT_FALSE(parse_expression("graph_launches / launches", known).timed());
+}
+
+TEST(ExpressionTest, AVariantMayHaveAParameter) {
+    const std::vector<std::string> names = {"copy", "fused_best", "fused_best/programmatic:0"};
+    const Expression e = parse_expression("real_time[fused_best/programmatic:0, warm] / real_time[fused_best]", names);
+    EXPECT_EQ(e.terms().at(0), (Term{"real_time", "fused_best/programmatic:0", CacheState::warm, {}, SizeOf::cell}));
+    EXPECT_EQ(e.terms().at(1).variant, "fused_best");
+    const auto error = [&](const std::string& text) { return error_of([&] { parse_expression(text, names); }); };
+    EXPECT_THAT(error("launches[fused_best/programmatic:2]"),
+                HasSubstr("'[fused_best/programmatic:2]' in the expression 'launches[fused_best/programmatic:2]' is no "
+                          "variant, state, type or size. Did you mean 'fused_best/programmatic:0'?"));
+    EXPECT_THAT(error("launches[fused_best/programmatic]"), HasSubstr("'[fused_best/programmatic]' in the expression"));
+    EXPECT_THAT(error("launches[fused_best/]"), HasSubstr("'[fused_best/]' in the expression"));
+    EXPECT_THAT(error("launches[fused_best/programmatic:0, copy]"), HasSubstr("already name a variant, before 'copy'"));
 }
 
 TEST(ExpressionTest, WhatIsWrongIsSaidWithItsPlace) {
@@ -221,6 +237,57 @@ TEST(ClaimsFile, WhatIsWrongIsSaidWithItsLine) {
     EXPECT_THAT(error_of([] { parse_claims("", "c.toml", known); }), HasSubstr("c.toml: it holds no claim"));
     EXPECT_THAT(error_of([] { parse_claims(claim_with("", "") + claim_with("", ""), "c.toml", known); }),
                 HasSubstr("c.toml, line 14: there are two claims with the id 'one'."));
+}
+
+TEST(ClaimsFile, AVariantMayHaveAParameterOfTheProgram) {
+    const auto parsed = [](const std::string& subject) {
+        return parse_claims(claim_with("[\"fused_*\"]", "[\"" + subject + "\"]"), "c.toml",
+                            {"fused_best", "naive_all"});
+    };
+    const std::string subject = "fused_best/programmatic:0";
+    EXPECT_EQ(parsed(subject).at(0).test.subjects, std::vector<std::string>{subject});
+    EXPECT_THAT(error_of([&] { parsed("fused_best/programmatic:7"); }),
+                HasSubstr("c.toml, line 6: no variant matches 'fused_best/programmatic:7'. Did you mean "
+                          "'fused_best/programmatic:"));
+    EXPECT_THAT(error_of([&] { parsed("fused_best/speed:1"); }), HasSubstr("no variant matches 'fused_best/speed:1'."));
+}
+
+TEST(ClaimsFile, WhatAClaimNamesWithAParameterIsMeasured) {
+    const std::vector<Variant>& all = variants(Backend::emulated);
+    const auto best = std::find_if(all.begin(), all.end(), [](const Variant& v) { return v.name == "fused_best"; });
+    const auto copy = std::find_if(all.begin(), all.end(), [](const Variant& v) { return v.name == "copy"; });
+    const std::vector<Candidate> chosen = {standard_candidate(*copy), standard_candidate(*best)};
+    const auto further = [&](const std::string& line, const std::string& instead) {
+        const std::string text = claim_with(line, instead);
+        std::vector<std::string> names;
+        for (const Candidate& c :
+             further_candidates(parse_claims(text, "c.toml", {"copy", "fused_best", "naive_primitives"}), chosen)) {
+            EXPECT_EQ(c.parameters.size(), c.variant->parameters.size());
+            names.push_back(c.variant->name + parameters_text(c.non_standard));
+        }
+        return names;
+    };
+    using testing::ElementsAre;
+    using testing::IsEmpty;
+    EXPECT_THAT(further("", ""), IsEmpty());
+    const std::string with_parameter = "fused_best/programmatic:0";
+    EXPECT_THAT(further("fused_*", with_parameter), ElementsAre(with_parameter));
+    EXPECT_THAT(further("\"launches\"", "\"launches / launches[" + with_parameter + "]\""),
+                ElementsAre(with_parameter));
+    EXPECT_THAT(further("states = [\"cold\"]", "when = \"launches[" + with_parameter + "] = 1\""),
+                ElementsAre(with_parameter));
+    EXPECT_THAT(further("subjects = \"naive_*\"", "subjects = \"" + with_parameter + "\""),
+                ElementsAre(with_parameter));
+    EXPECT_THAT(further("fused_*", "fused_*/threads:64"), ElementsAre("fused_best/threads:64"));
+}
+
+TEST(ClaimsFile, FeaturesAreInAnyOrder) {
+    const auto where = [](const std::string& features) {
+        return text_of(parse_claims(claim_with("states = [\"cold\"]", "features = " + features), "c.toml", known)
+                           .at(0)
+                           .test.where);
+    };
+    EXPECT_EQ(where("[\"in place\", \"key heads\", \"packed\"]"), where("[\"key heads\", \"packed\", \"in place\"]"));
 }
 
 TEST(ClaimsFile, ClaimsAreChosenById) {

@@ -34,18 +34,21 @@ void expect_unknown(const Activities& activities, const std::string& reason) {
         EXPECT_FALSE(counter.value.has_value()) << name;
         EXPECT_NE(counter.reason.find(reason), std::string::npos) << name << ": " << counter.reason;
     }
-    EXPECT_EQ(launch_counters(activities, sentinel, 2).size(), 5U);
+    EXPECT_EQ(launch_counters(activities, sentinel, 2).size(), 6U);
 }
 
 TEST(LaunchCounters, CountsOnlyWhatIsBetweenTheSentinels) {
     Activities activities = two_calls();
     activities.kernels[0].registers = 40;
+    activities.kernels[5].local_bytes = 16;
+    activities.kernels[1].local_bytes = 64;  // a sentinel's
     activities.kernels[2].dynamic_shared = 4096;
     const Counters counters = launch_counters(activities, sentinel, 2);
     EXPECT_EQ(counters.at("launches").value, 2.0);
     EXPECT_EQ(counters.at("submissions").value, 2.0);
     EXPECT_EQ(counters.at("transfers").value, 0.0);
     EXPECT_EQ(counters.at("registers").value, 40.0);
+    EXPECT_EQ(counters.at("local_bytes").value, 16.0);
     EXPECT_EQ(counters.at("shared_bytes").value, 4096.0);
     EXPECT_EQ(counters.at("launches").source, Source::counted);
 }
@@ -85,6 +88,8 @@ TEST(LaunchCounters, ACallWithoutKernelsHasNoRegisters) {
     EXPECT_FALSE(counters.at("registers").value.has_value());
     EXPECT_FALSE(counters.at("registers").reason.empty());
     EXPECT_FALSE(counters.at("shared_bytes").value.has_value());
+    EXPECT_FALSE(counters.at("local_bytes").value.has_value());
+    EXPECT_FALSE(counters.at("local_bytes").reason.empty());
 }
 
 TEST(LaunchCounters, AMissingSentinelMakesTheCountUnknown) {
@@ -164,6 +169,7 @@ TEST(AddRecord, TakesEachFieldOfAKernelRecord) {
     raw.blockY = 1;
     raw.blockZ = 1;
     raw.registersPerThread = 42;
+    raw.localMemoryPerThread = 24;
     raw.staticSharedMemory = 16;
     raw.dynamicSharedMemory = 65536;
     raw.correlationId = 7;
@@ -179,6 +185,7 @@ TEST(AddRecord, TakesEachFieldOfAKernelRecord) {
     EXPECT_EQ(plain.grid, (std::array<std::int64_t, 3>{2000000000, 2, 3}));
     EXPECT_EQ(plain.block, (std::array<std::int64_t, 3>{256, 1, 1}));
     EXPECT_EQ(plain.registers, 42);
+    EXPECT_EQ(plain.local_bytes, 24);
     EXPECT_EQ(plain.static_shared, 16);
     EXPECT_EQ(plain.dynamic_shared, 65536);
     EXPECT_EQ(plain.submission, 7U);

@@ -90,6 +90,42 @@ TEST(FrameworkClaims, FailOnPlantedFaults) {
     refuted("framework_unfused_is_real", set("jax_xla_kept_query", "hlo_unfused_launches", 0));
 }
 
+// As if fused_best had been measured, at this part of the time of a recorded route.
+Verdict with_best(const std::string& id, double factor, const std::string& shape_of_factor = "") {
+    std::vector<Profile> profiles = {recorded()};
+    for (const Measurement& m : recorded().measurements) {
+        if (m.variant == "jax_ffi_copy") {
+            Measurement best = m;
+            best.variant = "jax_ffi_fused_best";
+            best.family = Family::framework;
+            const bool slower = shape_of_factor.empty() || best.problem.shape_text() == shape_of_factor;
+            for (double& seconds : best.seconds) {
+                seconds *= slower ? factor : 1.05;
+            }
+            profiles[0].measurements.push_back(std::move(best));
+        }
+    }
+    return judge(choose_claims(framework_claims(), {id}).at(0), Evidence(profiles));
+}
+
+TEST(FrameworkClaims, OfFusedBestAreUndecidedWhereItWasNotMeasured) {
+    for (const char* id : {"framework_best_is_never_slower", "framework_best_is_faster_than_xla"}) {
+        const Verdict verdict = verdict_of(id);
+        EXPECT_EQ(verdict.decision, Decision::undecided) << id;
+        EXPECT_THAT(verdict.evidence.cells.at(0).reason,
+                    testing::HasSubstr("real_time[jax_ffi_fused_best]: it was not measured"));
+    }
+}
+
+TEST(FrameworkClaims, OfFusedBestHoldAtTheSpeedOfACopyAndFailBelow) {
+    EXPECT_EQ(with_best("framework_best_is_never_slower", 1.01).decision, Decision::supported);
+    EXPECT_EQ(with_best("framework_best_is_never_slower", 1.1).decision, Decision::refuted);
+    EXPECT_EQ(with_best("framework_best_is_never_slower", 1.5, "64x1x16x128").decision, Decision::refuted);  // one size
+    EXPECT_EQ(with_best("framework_best_is_faster_than_xla", 1.01).decision, Decision::supported);
+    EXPECT_EQ(with_best("framework_best_is_faster_than_xla", 1.25).decision, Decision::refuted);
+    EXPECT_EQ(with_best("framework_best_is_faster_than_xla", 1.25, "64x1x16x128").decision, Decision::supported);
+}
+
 TEST(FrameworkClaims, AControlThatShowsNothingDecidesNothing) {
     EXPECT_EQ(verdict_of("framework_fusion_is_one_launch",
                          [](Measurement& m) {

@@ -35,6 +35,8 @@ inline const std::vector<std::string> some_variants = [] {
                                       "naive_primitives",
                                       "naive_three_kernel",
                                       "split_two_kernel",
+                                      "fused_best",
+                                      "fused_best/programmatic:0",
                                       "fused_register",
                                       "fused_tile_bulk",
                                       "fused_rotate_shared",

@@ -399,6 +399,22 @@ TEST(Terms, AreOfOtherVariantsStatesTypesAndSizes) {
     EXPECT_EQ(value("1 / (launches - 1)"), std::nullopt);  // divides by zero
 }
 
+TEST(Terms, AreOfAVariantWithAParameterWhereItIsNamed) {
+    Measurement swept = measured("fused_register", problem_of(4), 3, {});
+    swept.non_standard = {{"threads", 64}};
+    const std::vector<Measurement> all = {measured("fused_register", problem_of(4), 1, {}), swept};
+    const auto value = [&](const std::string& subject, const std::string& measure) {
+        const Judged j("subjects = '" + subject + "'\nmeasure = '" + measure +
+                           "'\nrelation = '= 1'\n[claim.control]\nsubjects = 'naive_*'",
+                       {profile_of(all)});
+        return j.verdict.evidence.cells.size() == 1 ? j.verdict.evidence.cells[0].value : std::nullopt;
+    };
+    EXPECT_EQ(value("fused_*", "launches"), 1.0);  // with standard parameters
+    EXPECT_EQ(value("fused_register", "launches[fused_register/threads:64] / launches"), 3.0);
+    EXPECT_EQ(value("fused_register/threads:64", "launches / launches[fused_register]"), 3.0);
+    EXPECT_EQ(value("fused_register", "launches[fused_register/threads:256]"), std::nullopt);
+}
+
 // Where the measure of a variant is `at` for 4, 8, 16 and so on tokens.
 Judged along(const std::vector<double>& at) {
     std::vector<Measurement> all = {measured("naive_primitives", problem_of(4), 100, {})};

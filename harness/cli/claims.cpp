@@ -2,6 +2,7 @@
 #include "choice.h"
 
 #include "claims.h"
+#include "claims_subjects.h"
 #include "claims_table.h"
 #include "frameworks.h"
 #include "input_file.h"
@@ -35,6 +36,22 @@ std::vector<std::string> shapes_on_gpu() {
     return shapes;
 }
 
+// Beside those, query and key heads as inference engines hold them, from one token to a long prefill.
+std::vector<Problem> packed_problems() {
+    std::vector<Problem> problems;
+    for (const std::int64_t tokens : {1, 64, 1024, 8192, 65536}) {
+        problems.push_back({.batch = 1,
+                            .sequence = tokens,
+                            .heads = 32,
+                            .key_heads = 8,
+                            .head_dim = 128,
+                            .dtype = DataType::bf16,
+                            .layout = Layout::packed,
+                            .in_place = true});
+    }
+    return problems;
+}
+
 // Some that the emulated device runs in a few seconds: there counts alone are judged.
 std::vector<std::string> shapes_on_emulator() { return {"1x16x4x128", "2x64x4x128"}; }
 
@@ -61,8 +78,9 @@ std::vector<Claim> chosen_claims(const Options& options) {
 // Of frameworks alone: where none was measured there is nothing to judge.
 bool is_about_frameworks(const Claim& claim) {
     return std::all_of(claim.test.subjects.begin(), claim.test.subjects.end(), [](const std::string& glob) {
+        const std::string_view variant_glob = split_subject(glob).variant;
         return std::none_of(variants(Backend::emulated).begin(), variants(Backend::emulated).end(),
-                            [&](const Variant& variant) { return matches_glob(glob, variant.name); });
+                            [&](const Variant& variant) { return matches_glob(variant_glob, variant.name); });
     });
 }
 
@@ -106,17 +124,33 @@ void say_faults(const Profile& profile) {
     }
 }
 
-Profile measured(const Options& options, const std::vector<std::string>& benchmark_flags) {
+// Those that were chosen, or what the device is to be judged on.
+std::vector<Problem> problems_to_judge_on(Choice& choice, const DeviceInfo& info) {
+    const bool standard = choice.shapes.empty();
+    if (standard) {
+        choice.shapes = info.backend == Backend::cuda ? shapes_on_gpu() : shapes_on_emulator();
+    }
+    std::vector<Problem> problems = choice.problems(info.backend, info.l2_bytes);
+    const bool has_bf16 = std::find(choice.dtypes.begin(), choice.dtypes.end(), DataType::bf16) != choice.dtypes.end();
+    if (standard && choice.settings.empty() && has_bf16 && info.backend == Backend::cuda) {
+        const std::vector<Problem> packed = packed_problems();
+        problems.insert(problems.end(), packed.begin(), packed.end());
+    }
+    return problems;
+}
+
+Profile measured(const Options& options, const std::vector<Claim>& claims,
+                 const std::vector<std::string>& benchmark_flags) {
     constexpr long long most_samples = 1000000;
     const auto samples = static_cast<int>(parse_integer(options.samples, "--samples", 1, most_samples));
     Choice choice = parse(options.choice);
     Recording recording(options.choice.device, options.out, benchmark_flags);
     const DeviceInfo& info = recording.device().info();
-    if (choice.shapes.empty()) {
-        choice.shapes = info.backend == Backend::cuda ? shapes_on_gpu() : shapes_on_emulator();
-    }
-    const Plan plan = {.candidates = choice.candidates(info.backend),
-                       .problems = choice.problems(info.backend, info.l2_bytes),
+    std::vector<Candidate> candidates = choice.candidates(info.backend);
+    const std::vector<Candidate> further = further_candidates(claims, candidates);
+    candidates.insert(candidates.end(), further.begin(), further.end());
+    const Plan plan = {.candidates = std::move(candidates),
+                       .problems = problems_to_judge_on(choice, info),
                        .states = choice.states,
                        .samples = samples,
                        .tuning = choice.tuning};
@@ -176,7 +210,7 @@ Exit claims_command(const CLI::App& command, const Options& options) {
     std::vector<Claim> claims = chosen_claims(options);
     std::vector<Profile> profiles;
     if (options.profiles.empty()) {
-        profiles.push_back(measured(options, benchmark_flags));
+        profiles.push_back(measured(options, claims, benchmark_flags));
     } else {
         constexpr std::array of_judging = {"--profile", "--claims", "--only", "--format"};
         for (const CLI::Option* option : command.get_options()) {
@@ -239,8 +273,9 @@ void add_claims(CLI::App& app, Action& chosen) {
     add_choice(*command, o.choice);
     command->get_option("--shapes")
         ->description(
-            "as of qkprof run; without it 16 sizes on a GPU, in f32 from 64 KiB to 2 GiB, and two small ones on the "
-            "emulated device");
+            "as of qkprof run; without it 16 sizes on a GPU, in f32 from 64 KiB to 2 GiB, and in bf16 5 packed ones, "
+            "and "
+            "two small ones on the emulated device");
     text_option(*command, "--samples", o.samples, "N", "times taken of each variant and state");
     text_option(*command, "--out", o.out, "FILE", "keeps the profile, as it grows")->check(not_empty);
     command->add_flag("--progress", o.progress, "says what it does even where standard error is no terminal");

@@ -72,7 +72,7 @@ Counters launch_counters(const Activities& activities, std::string_view sentinel
     const Between between = between_sentinels(activities, sentinel);
     Counters counters;
     if (!between.unknown.empty()) {
-        for (const char* name : {"launches", "submissions", "transfers", "registers", "shared_bytes"}) {
+        for (const char* name : {"launches", "submissions", "transfers", "registers", "local_bytes", "shared_bytes"}) {
             counters[name].reason = between.unknown;
         }
         return counters;
@@ -89,16 +89,21 @@ Counters launch_counters(const Activities& activities, std::string_view sentinel
     counters["submissions"].value = per_call(submissions.size());
     counters["transfers"].value = per_call(between.transfers.size());
     if (between.kernels.empty()) {
-        counters["registers"].reason = counters["shared_bytes"].reason = "the call launches no kernel";
+        for (const char* name : {"registers", "local_bytes", "shared_bytes"}) {
+            counters[name].reason = "the call launches no kernel";
+        }
         return counters;
     }
     int registers = 0;
+    std::int64_t local_bytes = 0;
     std::int64_t shared_bytes = 0;
     for (const KernelRecord& kernel : between.kernels) {
         registers = std::max(registers, kernel.registers);
+        local_bytes = std::max(local_bytes, kernel.local_bytes);
         shared_bytes = std::max(shared_bytes, kernel.dynamic_shared);
     }
     counters["registers"].value = registers;
+    counters["local_bytes"].value = static_cast<double>(local_bytes);
     counters["shared_bytes"].value = static_cast<double>(shared_bytes);
     return counters;
 }

@@ -19,7 +19,8 @@ struct KernelRecord {
     std::uint64_t end = 0;
     std::array<std::int64_t, 3> grid = {};
     std::array<std::int64_t, 3> block = {};
-    int registers = 0;  // a thread
+    int registers = 0;             // a thread
+    std::int64_t local_bytes = 0;  // a thread: spilled registers and the stack
     std::int64_t static_shared = 0;
     std::int64_t dynamic_shared = 0;
     std::uint32_t submission = 0;  // of the host's call that submitted it: all nodes of one graph launch share it
@@ -51,8 +52,8 @@ struct Between {
 };
 Between between_sentinels(const Activities& activities, std::string_view sentinel);
 
-// launches, submissions, transfers, registers and shared_bytes of one call, from the records of `calls` calls between
-// two sentinels; without values and with the reason where the records do not prove them.
+// launches, submissions, transfers, registers, local_bytes and shared_bytes of one call, from the records of `calls`
+// calls between two sentinels; without values and with the reason where the records do not prove them.
 Counters launch_counters(const Activities& activities, std::string_view sentinel, int calls);
 
 // The kernels of one call, from the same records, by their names in the source; none where the records do not prove

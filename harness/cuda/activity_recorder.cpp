@@ -148,6 +148,7 @@ void add_record(const CUpti_Activity& record, Activities& activities) {
             plain.grid = {kernel.gridX, kernel.gridY, kernel.gridZ};
             plain.block = {kernel.blockX, kernel.blockY, kernel.blockZ};
             plain.registers = kernel.registersPerThread;
+            plain.local_bytes = kernel.localMemoryPerThread;
             plain.static_shared = kernel.staticSharedMemory;
             plain.dynamic_shared = kernel.dynamicSharedMemory;
             plain.submission = kernel.correlationId;

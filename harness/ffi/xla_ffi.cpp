@@ -1,14 +1,16 @@
 // The variants of the CUDA device for XLA, by its foreign function interface: one handler that is told the variant's
-// name, so that a program may register it under as many target names as it wants to read in its HLO.
+// name, so that a program may register it under as many target names as it wants to read in its HLO; and a function
+// that says with which parameters it runs a problem.
 //
 // It may be loaded into a Python that has a C++ runtime and a CUDA runtime of its own: both are linked in statically,
-// and nothing but the handler is visible.
+// and nothing but the two is visible.
 #include "tuning_table.h"
 
 #include <cuda_runtime_api.h>
 #include <xla/ffi/api/ffi.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <map>
 #include <memory>
@@ -113,8 +115,19 @@ cudaError_t read_device(CurrentDevice& current) {
     return status;
 }
 
-// With the parameters that are standard, or as the table that is built in tunes them. Choosing takes longer than a
-// launch: it is done once for each of the problems that asked() makes. Throws InputError where the table is damaged.
+// The standard ones, but nothing is launched programmatically. A kernel that is reads gamma and the tables before the
+// kernel before it has ended, and in XLA's stream that may be the one that makes them; and CUPTI's record of it would
+// begin while it still waits.
+Parameters parameters_in_xla(const Variant& variant) {
+    Parameters parameters = variant.standard_parameters();
+    if (const auto found = parameters.find("programmatic"); found != parameters.end()) {
+        found->second = 0;
+    }
+    return parameters;
+}
+
+// With those parameters, or as the table that is built in tunes the others. Choosing takes longer than a launch: it is
+// done once for each of the problems that asked() makes. Throws InputError where the table is damaged.
 const Resolved& resolved(const Variant& variant, const Problem& p, const CurrentDevice& device) {
     using Key =
         std::tuple<const Variant*, std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, DataType>;
@@ -125,18 +138,24 @@ const Resolved& resolved(const Variant& variant, const Problem& p, const Current
     auto found = known.find(key);
     if (found == known.end()) {
         found = known
-                    .emplace(key, resolve(variant, variant.standard_parameters(), p, device.limits, device.name,
+                    .emplace(key, resolve(variant, parameters_in_xla(variant), p, device.limits, device.name,
                                           embedded_tuning(Backend::cuda)))
                     .first;
     }
     return found->second;
 }
 
-ffi::Error run(cudaStream_t stream, ffi::ScratchAllocator allocator, std::string_view name, ffi::AnyBuffer q,
-               ffi::AnyBuffer gamma, ffi::AnyBuffer tables, ffi::Result<ffi::AnyBuffer> out) {
+// Null where there is none.
+const Variant* variant_called(std::string_view name) {
     const std::vector<Variant>& all = variants(Backend::cuda);
     const auto variant = std::find_if(all.begin(), all.end(), [&](const Variant& v) { return v.name == name; });
-    if (variant == all.end()) {
+    return variant == all.end() ? nullptr : &*variant;
+}
+
+ffi::Error run(cudaStream_t stream, ffi::ScratchAllocator allocator, std::string_view name, ffi::AnyBuffer q,
+               ffi::AnyBuffer gamma, ffi::AnyBuffer tables, ffi::Result<ffi::AnyBuffer> out) {
+    const Variant* const variant = variant_called(name);
+    if (variant == nullptr) {
         return refused(name, "there is no such variant; `qkprof list variants` shows which there are.");
     }
     const Asked wanted = asked(q, gamma, tables, *out);
@@ -190,6 +209,29 @@ ffi::Error run(cudaStream_t stream, ffi::ScratchAllocator allocator, std::string
     return ffi::Error::Success();
 }
 
+// As JSON, {"heads": 4, "threads": 64}; {} where the variant does not run the problem here: the call says why.
+std::string parameters_text(std::string_view name, Problem problem, std::string_view dtype) {
+    const Variant* const variant = variant_called(name);
+    CurrentDevice device;
+    constexpr std::array types = {DataType::f32, DataType::bf16, DataType::f16};
+    const auto type = std::find_if(types.begin(), types.end(), [&](DataType t) { return name_of(t) == dtype; });
+    if (variant == nullptr || type == types.end() || read_device(device) != cudaSuccess) {
+        return "{}";
+    }
+    problem.dtype = *type;
+    if (!problem.fault().empty()) {
+        return "{}";
+    }
+    const Resolved& chosen = resolved(*variant, problem, device);
+    std::string text;
+    if (chosen.refusal.empty()) {
+        for (const auto& [parameter, value] : chosen.request.parameters) {
+            text += (text.empty() ? "\"" : ", \"") + parameter + "\": " + std::to_string(value);
+        }
+    }
+    return "{" + text + "}";
+}
+
 }  // namespace
 }  // namespace qkprof
 
@@ -202,3 +244,20 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(qkprof_variant, qkprof::run,
                                   .Arg<xla::ffi::AnyBuffer>()  // gamma
                                   .Arg<xla::ffi::AnyBuffer>()  // tables
                                   .Ret<xla::ffi::AnyBuffer>());
+
+// The parameters with which the handler runs a problem in the plain form on the current device go to `text`, as JSON.
+// Returns the bytes of it, with the zero at its end: where they are more than `capacity` nothing is written.
+extern "C" std::size_t qkprof_parameters(const char* variant, std::int64_t batch, std::int64_t sequence,
+                                         std::int64_t heads, std::int64_t head_dim, const char* dtype, char* text,
+                                         std::size_t capacity) {
+    std::string answer = "{}";
+    try {
+        answer = qkprof::parameters_text(
+            variant, {.batch = batch, .sequence = sequence, .heads = heads, .head_dim = head_dim}, dtype);
+    } catch (const std::exception&) {  // must not enter Python; the call says it
+    }
+    if (answer.size() < capacity) {
+        std::copy_n(answer.c_str(), answer.size() + 1, text);
+    }
+    return answer.size() + 1;
+}

@@ -25,7 +25,7 @@ import script
 from . import ending, entries, execution, hlo, preconditions, problems, profile_file, table
 from .routes import ROUTES
 
-NATIVES = "copy,fused_register_paired,fused_tile_shared,split_two_kernel,naive_three_kernel"
+NATIVES = "copy,fused_best,fused_register_paired,fused_tile_shared,split_two_kernel,naive_three_kernel"
 SHAPES = "128x1024x16x128,1x1024x16x128,64x1x16x128"
 
 

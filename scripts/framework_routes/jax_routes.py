@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from .jax_framework import DTYPES, JaxFramework
 from .not_run import NotRun
 from .problems import EPS
+from .variant_parameters import parameters_of
 
 
 def qk_norm_rope(query, gamma, cos, sin):
@@ -51,4 +52,4 @@ def open_route(variant, library):
         def by_ffi(query, gamma, tables):
             return jax.ffi.ffi_call(target, result)(query, gamma, tables, variant=variant)
         return by_ffi
-    return JaxFramework(make, joined=True)
+    return JaxFramework(make, forms=lambda problem: [parameters_of(library, variant, problem)], joined=True)

@@ -29,6 +29,7 @@ ROUTES = [
     Route("jax_pallas_vector", "jax", "pallas_routes", "vector", "Pallas by Triton, a head vector a program"),
     Route("jax_pallas_tile", "jax", "pallas_routes", "tile", "Pallas by Triton, several head vectors a program"),
     Route("jax_pallas_mosaic", "jax", "mosaic_route", "", "Pallas by Mosaic GPU, a head of 64 tokens a program"),
+    ffi("fused_best"),
     ffi("fused_register_paired"),
     ffi("fused_tile_shared"),
     ffi("split_two_kernel"),
