@@ -10,23 +10,32 @@
 // once, fetches gamma, angles and ids, which nothing before it writes, and only then waits: what is left behind the
 // wait is one trip to the head vectors, a butterfly and the store. It launches as many kernels as before.
 //
-// What was tried, on an NVIDIA H200 (graph replays, warm, 16 heads of 128; microseconds beside those of a plain copy):
+// What was tried, on an NVIDIA H200 (graph replays, warm, 16 heads of 128; microseconds, of the kernel or of a
+// prototype of it; a plain copy beside them):
 //   - ptxas moves the loads of gamma and angles behind the butterfly, where they fill no registers yet: two trips in
 //     series, 1.21 at 16 KiB in f32 (copy 0.90). No order of `asm volatile` loads keeps it from that, and a load before
-//     griddepcontrol.wait it moves behind the wait. A branch that needs the values does (until_loaded): 0.69.
-//   - 32 lanes a head vector instead of 16 (two pairs a lane, half the instructions of a thread): 1.06 instead of 1.21
-//     at 16 KiB, 1.29 instead of 1.42 at 1 MiB, without programmatic launch; 0.67 and 0.86 with it (copy 0.92, 1.08).
-//   - Letting the successor begin before anything is fetched but without until_loaded: 1.11 at 1 MiB, 1.57 at 4 MiB,
-//     and a loss at 16 MiB. With it: 0.86, 1.29 (copy 1.48) and 2.95 (3.05). Letting it begin only when the head
-//     vectors have arrived gives as much from 8 MiB on (0.5 % more) and less below.
-//   - Heads a lane group: 1 to 4 MiB, then 2, and 4 from 16 MiB on in 16 bits: without programmatic launch 3.42 instead
-//     of 3.82 (bf16, 16 MiB, copy 3.07). 8 heads were never better than 4. 8 lanes a head vector neither, but for 21
-//     MiB packed, where 16 lanes are as fast. 4 lanes (bf16) lose everywhere.
-//   - Coefficients instead of gamma and angles: 3.42 instead of 3.50 with 4 heads, nothing lost with one.
-//   - The hint not to keep q in the L1: nothing. Streaming hints: 0.2 to 1.5 % from 134 MB on, and nothing lost below;
-//     as a policy operand of the access they cost no instruction and are chosen at run time.
-//   - Dynamic shared memory that nobody uses, to spread blocks evenly over the SMs: 1 % at 1 and 4 MiB; left out.
-//   - Integer division for the token and its position: 0.1 at small sizes; multiply-shift constants instead.
+//     griddepcontrol.wait it moves behind the wait. A predicate that needs the values does (until_loaded).
+//   - Programmatic launch, successor let in at the start, without until_loaded: 1.11 at 1 MiB, 1.57 at 4 MiB, a loss at
+//     16 MiB; with it 0.86, 1.29 and 2.95 (copy 1.08, 1.48 and 3.05). Letting the successor in when the head vectors
+//     have arrived: the same from 4 MiB on, less below. An `if` with a nanosleep in the place of the predicate costs
+//     0.1: ptxas sees lanes diverge and guards each shuffle.
+//   - Two pairs a lane instead of four (half the instructions of a thread): 1.06 instead of 1.21 at 16 KiB, 1.29
+//   instead
+//     of 1.42 at 1 MiB, without programmatic launch. Eight pairs were never better; nor, in 16 bits, sixteen.
+//   - Head vectors a lane group: one below 8 MiB, then two, and four from 16 MiB on in 16 bits: without programmatic
+//     launch 3.42 instead of 3.82 (bf16, 16 MiB, copy 3.07). Eight were never better than four.
+//   - Coefficients instead of gamma and angles: 3.42 instead of 3.50 with four head vectors, nothing lost with one.
+//   - 69 registers instead of 48 (launch bounds of one block a multiprocessor): 3.39 instead of 2.98 (bf16, 16 MiB):
+//   the
+//     successor's blocks find no room.
+//   - Streaming hints: 0.2 to 1.5 % from 134 MB on, nothing lost below. As the policy operand of an access they cost
+//     nothing and are chosen at run time; a policy that the kernel makes itself costs ten instructions.
+//   - Arguments in the order in which they are needed, addresses before the wait, no 64-bit address of its own for an
+//     upper vector: 41 of 145 instructions less (f32, two pairs), 0.70 instead of 0.75 at 16 KiB.
+//   - Division for the token and its position: 0.1 at small sizes; multiply-shift instead.
+//   - The hint not to keep q in the L1, and dynamic shared memory that nobody uses, to spread blocks evenly: nothing,
+//   and
+//     1 % at 1 and 4 MiB; left out.
 
 #include "paired.h"
 
