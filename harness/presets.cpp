@@ -39,8 +39,53 @@ auto parse_tables(std::string_view toml, std::string_view source, Parse parse) {
     return result;
 }
 
+// Whole sequences of whole tokens with these heads, of which so many bytes are moved, q read and out written.
+Problem problem_moving(std::int64_t bytes, Shape shape, DataType dtype) {
+    constexpr std::int64_t longest_sequence = 1024;
+    // In double: the extents may be anything.
+    const double token = 2.0 * static_cast<double>(shape.heads) * static_cast<double>(shape.head_dim) * bytes_of(dtype);
+    const std::int64_t tokens = token <= static_cast<double>(bytes) && token < 0x1p62
+                                    ? bytes / (2 * shape.heads * shape.head_dim * bytes_of(dtype))
+                                    : 0;
+    if (tokens == 0 || tokens * (2 * shape.heads * shape.head_dim * bytes_of(dtype)) != bytes) {
+        throw InputError(fmt::format("{} bytes are not whole tokens of {} heads of {} in {}, each read and written",
+                                     bytes, shape.heads, shape.head_dim, name_of(dtype)));
+    }
+    shape.sequence = std::min(tokens, longest_sequence);
+    shape.batch = tokens / shape.sequence;
+    if (shape.batch * shape.sequence != tokens) {
+        throw InputError(fmt::format("{} bytes are {} tokens in {}, which are not whole sequences of {}", bytes, tokens,
+                                     name_of(dtype), longest_sequence));
+    }
+    return PresetProblem{.shape = shape, .options = {}}.problem(dtype);
+}
+
+// The sizes of `moved`. Throws InputError where one is no problem that can be run in every storage type.
+std::vector<std::int64_t> parse_moved(std::string_view source, const toml::array& sizes, const Shape& partial) {
+    std::vector<std::int64_t> moved;
+    for (const toml::node& item : sizes) {
+        const auto text = item.value_exact<std::string>();
+        if (!text) {
+            throw bad_file(source, item.source(), "what is moved is text, such as \"64M\"");
+        }
+        try {
+            moved.push_back(parse_bytes(*text, "moved"));
+            for (const DataType dtype : {DataType::f32, DataType::bf16, DataType::f16}) {
+                const std::string fault = fault_of(problem_moving(moved.back(), partial, dtype));
+                if (!fault.empty()) {
+                    throw InputError(fmt::format("the problem that moves {} cannot be run: {}", *text, fault));
+                }
+            }
+        } catch (const InputError& error) {
+            throw bad_file(source, item.source(), clause_of(error));
+        }
+    }
+    return moved;
+}
+
 Preset parse_preset(std::string_view source, std::string_view name, const toml::table& table) {
     Preset preset;
+    const toml::array* moved = nullptr;
     preset.name = name;
     const auto extent = [&](const toml::node& value) {
         const auto number = value.value_exact<std::int64_t>();
@@ -58,6 +103,8 @@ Preset parse_preset(std::string_view source, std::string_view name, const toml::
             }
         } else if (key == "l2_multiple" && value.is_number()) {
             preset.l2_multiple = value.value_or(0.0);
+        } else if (key == "moved" && value.is_array()) {
+            moved = value.as_array();
         } else if (key == "batch") {
             preset.partial.batch = extent(value);
         } else if (key == "sequence") {
@@ -72,13 +119,19 @@ Preset parse_preset(std::string_view source, std::string_view name, const toml::
                                        name, key.str()));
         }
     }
-    const bool by_l2 = preset.l2_multiple > 0 && preset.partial.heads > 0 && preset.partial.head_dim > 0 &&
-                       (preset.partial.batch == 0) != (preset.partial.sequence == 0);
-    if (preset.problems.empty() != by_l2) {
+    const Shape& given = preset.partial;
+    const bool heads = given.heads > 0 && given.head_dim > 0;
+    const bool by_moved = moved != nullptr && !moved->empty() && heads && given.batch == 0 && given.sequence == 0;
+    const bool by_l2 = preset.l2_multiple > 0 && heads && (given.batch == 0) != (given.sequence == 0);
+    const auto kinds = std::array{!preset.problems.empty(), preset.l2_multiple > 0, moved != nullptr};
+    if (std::count(kinds.begin(), kinds.end(), true) != 1 || (preset.problems.empty() && !by_l2 && !by_moved)) {
         throw bad_file(source, table.source(),
                        fmt::format("the preset '{}' must have either shapes, or l2_multiple, heads, head_dim and one "
-                                   "of batch and sequence",
+                                   "of batch and sequence, or moved, heads and head_dim",
                                    name));
+    }
+    if (moved != nullptr) {
+        preset.moved = parse_moved(source, *moved, given);
     }
     return preset;
 }
@@ -175,6 +228,12 @@ std::vector<Problem> Preset::resolve(std::int64_t l2_bytes, DataType dtype) cons
         std::vector<Problem> resolved(problems.size());
         std::transform(problems.begin(), problems.end(), resolved.begin(),
                        [&](const PresetProblem& given) { return given.problem(dtype); });
+        return resolved;
+    }
+    if (!moved.empty()) {
+        std::vector<Problem> resolved(moved.size());
+        std::transform(moved.begin(), moved.end(), resolved.begin(),
+                       [&](std::int64_t bytes) { return problem_moving(bytes, partial, dtype); });
         return resolved;
     }
     Shape shape = partial;

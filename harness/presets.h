@@ -14,11 +14,13 @@ namespace qkprof {
 struct Preset {
     std::string name;
     std::string meaning;
-    std::vector<PresetProblem> problems;  // of `shapes`; empty when the shape follows the L2
+    std::vector<PresetProblem> problems;  // of `shapes`; empty when the shapes follow from bytes
     double l2_multiple = 0;               // (q + out) / L2
-    Shape partial;                        // the extents that are given; batch or sequence is 0 and follows
+    std::vector<std::int64_t> moved;      // q + out, of a problem each
+    Shape partial;                        // the extents that are given; those that are 0 follow
 
-    // The problems for a device and a storage type.
+    // The problems for a device and a storage type. Throws InputError, without a place, where they cannot be run or
+    // move other bytes: of parse_presets() those of `moved` do not.
     std::vector<Problem> resolve(std::int64_t l2_bytes, DataType dtype) const;
 };
 

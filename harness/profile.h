@@ -4,6 +4,7 @@
 
 #include "device.h"
 #include "measurement.h"
+#include "timings.h"
 
 #include <filesystem>
 #include <string>
@@ -29,6 +30,7 @@ struct Environment {
     DeviceInfo device;
     std::string warm_up;  // what was done to the clocks before the times of each problem; empty: nothing
     Calibration calibration;
+    std::vector<StepTime> timings;  // of the run, until this was written; empty: nobody asked for them
     std::vector<std::pair<std::string, std::string>> further;  // --benchmark_context
 };
 

@@ -307,6 +307,12 @@ Environment read_environment(const Object& context) {
     e.complete = context.flag("complete");
     e.calibration = read_calibration(context);
     e.warm_up = context.text_or_empty("warm_up");
+    if (context.has("timings")) {
+        for (const Object& entry : context.objects("timings")) {
+            e.timings.push_back(
+                {enumerator(entry, "step", all_steps), entry.amount("seconds"), entry.count<std::int64_t>("times")});
+        }
+    }
     static const std::set<std::string, std::less<>> known = {
         "date", "host_name", "executable", "library_build_type", "qkprof_version", "commit", "warm_up"};
     for (const auto& [name, value] : context.json().items()) {

@@ -266,6 +266,14 @@ Json ceilings_of(const Roofline& roofline) {
     return ceilings;
 }
 
+Json timings_of(const std::vector<StepTime>& timings) {
+    Json rows = Json::array();
+    for (const StepTime& of : timings) {
+        rows.push_back({{"step", name_of(of.step)}, {"seconds", number(of.seconds)}, {"times", of.times}});
+    }
+    return rows;
+}
+
 Json context_of(const Environment& e, const Roofline& roofline) {
     const DeviceInfo& d = e.device;
     Json facts = Json::object();
@@ -294,6 +302,9 @@ Json context_of(const Environment& e, const Roofline& roofline) {
     context["calibration"] = calibration_of(e.calibration);
     if (!e.warm_up.empty()) {
         context["warm_up"] = e.warm_up;
+    }
+    if (!e.timings.empty()) {
+        context["timings"] = timings_of(e.timings);
     }
     context["ceilings"] = ceilings_of(roofline);
     for (const auto& [name, value] : e.further) {

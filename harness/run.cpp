@@ -41,7 +41,6 @@ class ProblemRun {
           first_(profile.measurements.size()) {}
 
     void run() {
-        progress("inputs");
         std::string failure;
         const std::unique_ptr<Workload> workload = load(failure);
         if (workload == nullptr) {
@@ -75,10 +74,15 @@ class ProblemRun {
     }
 
   private:
-    void progress(const std::string& step) const { observer_.progress(place_ + ": " + step); }
+    // Says what is done, and keeps the time of it for as long as what it returns is held.
+    [[nodiscard]] Timings::Scope begin(Step step, const std::string& text) const {
+        observer_.progress(place_ + ": " + text);
+        return {observer_.timings, step};
+    }
 
     // Null, with the reason, when the problem cannot be had: that ends neither the run nor its other problems.
     std::unique_ptr<Workload> load(std::string& failure) {
+        const Timings::Scope step = begin(Step::inputs, "inputs");
         try {
             return device_.load(problem_, scratch_bytes(plan_, problem_, device_));
         } catch (const InputError& error) {
@@ -118,7 +122,7 @@ class ProblemRun {
         if (!profile_.measurements.at(first).ran()) {
             return;
         }
-        progress(fmt::format("{}, verify", candidate.variant->name));
+        const Timings::Scope step = begin(Step::verification, fmt::format("{}, verify", candidate.variant->name));
         Verification found;
         try {
             found = workload.verify(*candidate.variant, profile_.measurements[first].parameters);
@@ -146,8 +150,8 @@ class ProblemRun {
             return;
         }
         const bool one = jobs.front().variant == jobs.back().variant;
-        progress(one ? fmt::format("{}, count", jobs.front().variant->name)
-                     : fmt::format("count {} calls", jobs.size()));
+        const Timings::Scope step = begin(Step::counting, one ? fmt::format("{}, count", jobs.front().variant->name)
+                                                              : fmt::format("count {} calls", jobs.size()));
         std::vector<Counts> counts = workload.count(jobs);
         for (std::size_t i = 0; i < counted.size(); ++i) {
             Measurement& m = *counted[i];
@@ -182,7 +186,8 @@ class ProblemRun {
                 if (observer_.interrupted()) {
                     return;
                 }
-                progress(fmt::format("{}, prepare {} calls", m.variant, name_of(state)));
+                const Timings::Scope step =
+                    begin(Step::preparing, fmt::format("{}, prepare {} calls", m.variant, name_of(state)));
                 try {
                     timings.push_back(workload.timing(*candidate.variant, m.parameters, state));
                 } catch (const std::exception& error) {
@@ -195,10 +200,15 @@ class ProblemRun {
         if (jobs.empty()) {
             return;
         }
-        progress("warm up");
-        profile_.environment.warm_up = device_.warm_up();
-        progress(fmt::format("time {} calls, {} samples each", jobs.size(), plan_.samples));
-        run_timing(jobs, plan_.samples, observer_.interrupted);
+        {
+            const Timings::Scope step = begin(Step::warm_up, "warm up");
+            profile_.environment.warm_up = device_.warm_up();
+        }
+        {
+            const Timings::Scope step =
+                begin(Step::timing, fmt::format("time {} calls, {} samples each", jobs.size(), plan_.samples));
+            run_timing(jobs, plan_.samples, observer_.interrupted);
+        }
         for (const TimingJob& job : jobs) {
             const Measurement& m = job.measurement;
             if (m.seconds.empty() && m.throttled.empty() && !observer_.interrupted()) {
@@ -252,11 +262,45 @@ void check_memory(const Device& device, const Plan& plan) {
     }
 }
 
+std::string long_run(const Device& device, const Plan& plan) {
+    if (device.info().has_clock) {
+        return {};
+    }
+    double bytes = 0;  // that warps ask for, which the time follows more closely than what must be moved
+    for (const Problem& problem : plan.problems) {
+        for (const Candidate& candidate : plan.candidates) {
+            const Resolved resolved = resolve(candidate, problem, device, plan);
+            if (resolved.refusal.empty()) {
+                const Declaration declared = candidate.variant->declare(resolved.request);
+                const auto calls = static_cast<double>(1 + plan.states.size());  // verified once, counted in each state
+                bytes += calls * static_cast<double>(declared.load_bytes + declared.store_bytes);
+            }
+        }
+    }
+    constexpr double mebibyte = 0x1p20;
+    constexpr double bytes_per_minute = 60 * 80 * mebibyte;  // two cores: 60 (all variants) to 190 MiB a second (copy)
+    constexpr double few_minutes = 3;
+    constexpr double hour = 60;
+    const double minutes = bytes / bytes_per_minute;
+    if (minutes < few_minutes) {
+        return {};
+    }
+    return fmt::format(
+        "The {} device executes every thread on the processor, and the calls of this run ask for {:.3g} GiB: with two "
+        "cores that takes roughly {}. Smaller shapes, fewer variants and types take less; Ctrl-C ends it and keeps "
+        "what it has.",
+        device.info().id, bytes / (1024 * mebibyte),
+        minutes < 2 * hour ? fmt::format("{:.0f} minutes", minutes) : fmt::format("{:.0f} hours", minutes / hour));
+}
+
 void run(Device& device, Plan plan, Profile& profile, const Observer& observer) {
     plan.candidates = with_ceilings(std::move(plan.candidates), device);
     check_memory(device, plan);
-    observer.progress("calibrate");
-    profile.environment.calibration = device.calibrate();
+    {
+        observer.progress("calibrate");
+        const Timings::Scope step(observer.timings, Step::calibration);
+        profile.environment.calibration = device.calibrate();
+    }
     for (std::size_t i = 0; i < plan.problems.size() && !observer.interrupted(); ++i) {
         const std::string place = fmt::format("[{}/{}] {}", i + 1, plan.problems.size(), text_of(plan.problems[i]));
         ProblemRun(device, plan, plan.problems[i], place, profile, observer).run();

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "profile.h"
 #include "selection.h"
+#include "timings.h"
 #include "tuning.h"
 
 #include <functional>
@@ -22,11 +23,12 @@ struct Plan {
     std::optional<std::vector<TuningTable>> tuning = {};  // none: the tables that are built in
 };
 
-// What a run tells its caller while it goes on; all must be set.
+// What a run tells its caller while it goes on; all functions must be set.
 struct Observer {
     std::function<void(const std::string&)> progress;  // what is being done now
     std::function<void(const Profile&)> added;         // the profile holds new results
     std::function<bool()> interrupted;                 // asked between steps; true ends the run
+    Timings* timings = nullptr;                        // told of the steps; null: nobody asks
 };
 
 // "8x1024x16x128 f32", "1x64x32+8x128 packed in-place bf16"
@@ -40,6 +42,9 @@ std::int64_t scratch_bytes(const Plan& plan, const Problem& problem, const Devic
 
 // Throws InputError when a problem does not fit the device's memory.
 void check_memory(const Device& device, const Plan& plan);
+
+// A sentence about a run that keeps the emulated device busy for minutes or more; empty for any other.
+std::string long_run(const Device& device, const Plan& plan);
 
 // Fills profile.measurements and, unless it was interrupted, sets profile.environment.complete. Where the device has a
 // clock and no ceiling is among the candidates, the ceilings are added.

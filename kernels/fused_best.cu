@@ -169,7 +169,7 @@ QK_DEVICE unsigned upper_behind_lower(const Arguments& a, int c) {
 }
 
 template <class P, int Heads>
-QK_KERNEL_UP_TO(512, P::head_dim == 256)
+QK_KERNEL_UP_TO(512, P::form != Form::plain || P::head_dim == 256)
 void best_kernel(Runs runs, Arguments a) {
     using T = typename P::type;
     using Words = typename P::Words;

@@ -172,6 +172,9 @@ TEST_F(ClaimsCli, ExitCodesFollowTheVerdicts) {
     EXPECT_EQ(r.exit_code, 3);
     EXPECT_THAT(r.out, HasSubstr("undecided: the test has no teeth"));
     EXPECT_EQ(qkprof("claims --claims refuted.toml --only a" + profile).exit_code, 0);
+    const std::string timings = qkprof("claims --claims refuted.toml --only a --timings --format csv" + profile).err;
+    EXPECT_LT(timings.find("reading profiles"), timings.find("judging")) << timings;
+    EXPECT_NE(timings.find("where the wall time went"), std::string::npos) << timings;
 }
 
 TEST_F(ClaimsCli, AWrongResultIsTheExitCode) {

@@ -193,6 +193,8 @@ TEST_F(Cli, APresetWithOptionsIsListedALineAProblem) {
     const std::string csv = qkprof("list shapes --format csv").out;
     EXPECT_NE(csv.find("\ngate,1x9x3x80 --layout packed --in-place,"), std::string::npos) << csv;
     EXPECT_NE(csv.find("\nprefill,\"1x1024x16x128,1x8192x16x128\","), std::string::npos) << csv;
+    EXPECT_NE(csv.find("\nresident,1xSx16x128,"), std::string::npos) << csv;
+    EXPECT_NE(csv.find("\nsweep,BxSx16x128,"), std::string::npos) << csv;
 }
 
 TEST_F(Cli, TheModelsAreListedWithWhereTheirTokensStand) {
@@ -321,6 +323,33 @@ TEST_F(Cli, LevelsAreASecondTable) {
     }
     const Result json = qkprof(std::string(small) + "--levels --format json");
     EXPECT_EQ(parse_profile(json.out, "stdout").measurements.size(), 2U);
+}
+
+TEST_F(Cli, TheTimingsAreAFurtherTableAndInTheProfile) {
+    const std::string heading = "where the wall time went";
+    EXPECT_EQ(qkprof(std::string(small) + "--out p.json").out.find(heading), std::string::npos);
+    EXPECT_TRUE(read_profile(folder_ / "p.json").environment.timings.empty());
+    for (const char* format : {"table", "markdown", "csv", "json"}) {
+        SCOPED_TRACE(format);
+        const bool for_programs = format == std::string("csv") || format == std::string("json");
+        const Result r = qkprof(std::string(small) + "--timings --out p.json --format " + format);
+        EXPECT_EQ(r.exit_code, 0) << r.err;
+        const std::string& said = for_programs ? r.err : r.out;
+        EXPECT_LT(said.find(heading), said.find("verification"));
+        EXPECT_LT(said.find("writing the profile"), said.find("other"));
+        EXPECT_EQ(said.find("noise"), std::string::npos);
+        EXPECT_EQ((for_programs ? r.out : r.err).find(heading), std::string::npos);
+    }
+    const std::vector<StepTime> timings = read_profile(folder_ / "p.json").environment.timings;
+    ASSERT_GE(timings.size(), 7U);
+    EXPECT_EQ(timings.front().step, Step::start);
+    EXPECT_EQ(timings.back().step, Step::other);
+    EXPECT_EQ(timings[3], (StepTime{Step::verification, timings[3].seconds, 1}));
+    EXPECT_GT(timings[3].seconds, 0);
+    EXPECT_EQ(parse_profile(qkprof(std::string(small) + "--timings --format json").out, "stdout")
+                  .environment.timings.at(4)
+                  .step,
+              Step::counting);
 }
 
 TEST_F(Cli, NothingIsSaidOnStandardErrorUnlessAsked) {

@@ -187,7 +187,7 @@ TEST_F(GpuOperation, InPlaceAHundredTimesGivesTheSameBits) {
                     return out;
                 };
                 const std::vector<unsigned char> one_by_one = bits_after(false);
-                ASSERT_TRUE(one_by_one != input);
+                ASSERT_TRUE(variant.family == Family::ceiling || one_by_one != input);
                 ASSERT_TRUE(one_by_one == bits_after(true));
                 ASSERT_TRUE(one_by_one == bits_after(true));
             }

@@ -94,6 +94,30 @@ TEST(Presets, FollowTheL2) {
     EXPECT_EQ(problems_of("streaming", 60 << 20, DataType::f32).at(0), (Shape{30, 1024, 16, 128}).problem());
 }
 
+// q read and out written are the bytes that are named, in each type, in sequences of up to 1024.
+TEST(Presets, OfMovedBytesFollowTheType) {
+    const std::vector<std::int64_t> mebibytes = {1, 4, 8, 16, 32, 64, 128, 256, 1024, 4096};
+    for (const DataType dtype : {DataType::f32, DataType::bf16, DataType::f16}) {
+        const std::vector<Problem> sweep = problems_of("sweep", 50 << 20, dtype);
+        ASSERT_EQ(sweep.size(), 13U);
+        EXPECT_EQ(sweep, problems_of("sweep", 60 << 20, dtype));
+        const auto moved = [](const Problem& p) { return 2 * p.tokens() * p.heads * p.head_dim * bytes_of(p.dtype); };
+        EXPECT_EQ(moved(sweep[0]), 16 << 10);
+        EXPECT_EQ(moved(sweep[1]), 64 << 10);
+        EXPECT_EQ(moved(sweep[2]), 256 << 10);
+        for (std::size_t i = 0; i < mebibytes.size(); ++i) {
+            EXPECT_EQ(moved(sweep[3 + i]), mebibytes[i] << 20);
+        }
+        for (const Problem& p : sweep) {
+            EXPECT_TRUE(p.batch == 1 || p.sequence == 1024) << p.shape_text();
+            EXPECT_EQ(p.dtype, dtype);
+        }
+    }
+    EXPECT_EQ(problems_of("sweep", 1, DataType::f32).front().shape_text(), "1x1x16x128");
+    EXPECT_EQ(problems_of("sweep", 1, DataType::bf16).front().shape_text(), "1x2x16x128");
+    EXPECT_EQ(problems_of("sweep", 1, DataType::bf16).back().shape_text(), "512x1024x16x128");
+}
+
 TEST(Presets, UnknownOnesSuggestTheNearest) {
     const auto expect = [](const char* word, const char* part) {
         try {
@@ -107,7 +131,7 @@ TEST(Presets, UnknownOnesSuggestTheNearest) {
     expect("model:qwen3-8b/decod", "Did you mean 'model:qwen3-8b/decode'?");
     expect("model:gema-3-27b", "Did you mean 'model:gemma-3-27b'?");
     expect("qwen3-8b/prefill", "Did you mean 'model:qwen3-8b/prefill'?");
-    expect("frobnicate", "There are seed, resident, streaming, decode, prefill, gate and tune.");
+    expect("frobnicate", "There are seed, resident, streaming, decode, prefill, gate, tune and sweep.");
     expect("", "There is no shape preset ''.");
 }
 
@@ -216,6 +240,26 @@ TEST(Presets, AFaultyFileIsSaidWithItsLine) {
     EXPECT_TRUE(says(error("[a]\nmeaning = \"none\""), "must have either shapes, or l2_multiple"));
     EXPECT_TRUE(says(error("a = 1"), "file.toml, line 1: 'a' is not a table"));
     EXPECT_TRUE(says(error("[a]\nl2_multiple = 1.0\nheads = 0"), "line 3"));
+    const std::string heads = "heads = 4\nhead_dim = 64\nmoved = ";
+    const auto moved = [&](const std::string& sizes) { return error(("[a]\n" + heads + sizes).c_str()); };
+    EXPECT_EQ(moved("[\"2K\", \"6144\"]"), "no error");
+    EXPECT_TRUE(says(moved("[\"2K\",\n\"3K\"]"), "line 5: 3072 bytes are not whole tokens of 4 heads of 64 in f32"));
+    EXPECT_TRUE(says(moved("[\"1K\"]"), "line 4: 1024 bytes are not whole tokens"));
+    EXPECT_TRUE(says(moved("[\"3M\"]"), "line 4: 3145728 bytes are 1536 tokens in f32, which are not whole sequences"));
+    EXPECT_TRUE(says(moved("[\"1280K\"]"), "line 4: 1310720 bytes are 1280 tokens in bf16, which are not whole"));
+    EXPECT_TRUE(says(moved("[\"much\"]"), "line 4: moved 'much' is not a size"));
+    EXPECT_TRUE(says(moved("[2048]"), "line 4: what is moved is text, such as \"64M\""));
+    EXPECT_TRUE(
+        says(moved("[\"1048576G\"]"), "line 4: the problem that moves 1048576G cannot be run: it has more than"));
+    EXPECT_TRUE(says(moved("[]"), "must have either shapes"));
+    EXPECT_TRUE(says(moved("\"2K\""), "has 'moved', which is unknown or of another type"));
+    for (const char* more :
+         {"batch = 1", "sequence = 1", "l2_multiple = 2.0", "shapes = [\"1x1x1x2\"]", "batch = 1\nl2_multiple = 2.0"}) {
+        EXPECT_TRUE(says(moved(std::string("[\"2K\"]\n") + more), "must have either shapes")) << more;
+    }
+    EXPECT_TRUE(says(error("[a]\nheads = 4\nmoved = [\"2K\"]"), "or moved, heads and head_dim"));
+    EXPECT_TRUE(says(error("[a]\nheads = 9223372036854775807\nhead_dim = 9223372036854775806\nmoved = [\"2K\"]"),
+                     "line 4: 2048 bytes are not whole tokens"));
     const auto item = [&](const std::string& keys) { return error(("[a]\nshapes = [\n{" + keys + "}]").c_str()); };
     const std::string shape = "shape = \"1x6x4x64\", ";
     EXPECT_EQ(item(shape + "layout = \"separate\""), "no error");

@@ -37,7 +37,7 @@ from report_page import drawing, palette, plots, reader, table, verdicts
 from report_page.sections import Report
 
 RECORDED = sorted(glob.glob(os.path.join(TOP, "profiles", "h200", "*.json")))
-SECTIONS = ["verdicts", "throughput", "levels", "roofline", "launches", "times", "about"]
+SECTIONS = ["verdicts", "throughput", "best", "levels", "roofline", "launches", "times", "about"]
 FAMILIES = {"copy": ("ceiling", 1, 1), "naive_three_kernel": ("naive", 3, 2.6), "split_two_kernel": ("split", 2, 1.5),
             "fused_register": ("register", 1, 1.02), "fused_tile_shared": ("shared", 1, 1.01)}
 MIB = 1 << 20
@@ -183,7 +183,7 @@ class Page(Case):
         self.assert_whole(html)
         svgs = re.findall(r"<svg .*?</svg>", html, flags=re.DOTALL)
         self.assert_drawn(svgs)
-        self.assertEqual(len(svgs), 4 + 4 + 4 + 1 + 4)
+        self.assertEqual(len(svgs), 4 + 2 + 4 + 4 + 1 + 4)
         self.assertEqual(data_of(svgs[0]), 16 * len(FAMILIES))
         self.assertEqual(data_of(svgs[-1]), 6 * len(FAMILIES))
         self.assert_says(html, "no ceiling of the L2: no copy")
@@ -233,7 +233,7 @@ class Page(Case):
                                  for entry in profile["benchmarks"] if entry["repetition_index"] == 0]
         html, markdown = self.page(self.file("made_up.json", profile))
         self.assert_whole(html)
-        self.assertEqual(html.count("There are no times to show: the emulated device has no clock."), 3)
+        self.assertEqual(html.count("There are no times to show: the emulated device has no clock."), 4)
         self.assertEqual(len(re.findall("<svg ", html)), 4 + 1)
         self.assert_says(html, "~1.02x")
         self.assert_says(markdown, "| fused_register | 1.02x | 1.02x | ~1.02x | 0 B |")
@@ -286,6 +286,8 @@ class Page(Case):
         report = self.report(profile)
         graph, records = "timed by replays of a CUDA graph", "timed by records of the GPU"
         by_timer = {graph: set(FAMILIES), records: {"jax_ffi_copy", "jax_xla"}}
+        self.assertEqual([{row[3] for row in t.rows} for t in report.best_variants()[0].tables],
+                         [{"fused_tile_shared"}, {"jax_xla"}] * 2)
         for section in (report.throughput(), report.roofline(), report.distributions()):
             self.assertIn(f"{graph} and what was {records} is never compared", section.lead)
             self.assertEqual(len(section.panels), 8)
@@ -388,7 +390,7 @@ class Plots(Case):
         report = self.report(made_up())
         for m in report.shown:
             m.seconds = []
-        for section in (report.throughput(), report.roofline(), report.distributions()):
+        for section in (report.throughput(), *report.best_variants(), report.roofline(), report.distributions()):
             self.assertEqual(section.panels, [])
             self.assertIn("There are no times to show", section.lead)
         planted = drawing.Panel("planted", "planted", "planted", 200)

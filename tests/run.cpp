@@ -332,6 +332,23 @@ TEST_F(Run, WhatDoesNotFitTheMemoryIsSaidBeforeAnythingRuns) {
     }
 }
 
+TEST_F(Run, WhatKeepsADeviceWithoutAClockBusyForLongIsSaid) {
+    // Two variants, each called three times, ask for 24 GiB.
+    plan_.problems = {{.batch = 256, .sequence = 1024, .heads = 16, .head_dim = 128}};
+    EXPECT_EQ(long_run(device_, plan_), "");
+    device_.info().has_clock = false;
+    const std::string sentence = long_run(device_, plan_);
+    EXPECT_NE(sentence.find("the calls of this run ask for 24 GiB: with two cores that takes roughly 5 minutes."),
+              std::string::npos)
+        << sentence;
+    plan_.candidates.push_back(standard_candidate(picky_));  // which refuses
+    EXPECT_EQ(long_run(device_, plan_), sentence);
+    plan_.problems[0].batch = 256 * 32;
+    EXPECT_NE(long_run(device_, plan_).find("roughly 3 hours."), std::string::npos) << long_run(device_, plan_);
+    plan_.problems[0].batch = 128;
+    EXPECT_EQ(long_run(device_, plan_), "");
+}
+
 TEST(ConfigureBenchmark, RefusesWhatItDoesNotKnowAndWhatQkprofHasItsOwnOf) {
     EXPECT_THROW(configure_benchmark({"--benchmark_filtre=x"}), InputError);
     EXPECT_THROW(configure_benchmark({"--benchmark_out=x.json"}), InputError);

@@ -11,12 +11,12 @@
 #include "recording.h"
 #include "run.h"
 #include "timing.h"
+#include "timings_option.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <memory>
 
 namespace qkprof::cli {
@@ -64,6 +64,7 @@ struct Options {
     std::string format = "table";
     std::string out;
     bool progress = false;
+    bool timings = false;
 };
 
 std::vector<Claim> chosen_claims(const Options& options) {
@@ -140,11 +141,11 @@ std::vector<Problem> problems_to_judge_on(Choice& choice, const DeviceInfo& info
 }
 
 Profile measured(const Options& options, const std::vector<Claim>& claims,
-                 const std::vector<std::string>& benchmark_flags) {
+                 const std::vector<std::string>& benchmark_flags, Timings& timings) {
     constexpr long long most_samples = 1000000;
     const auto samples = static_cast<int>(parse_integer(options.samples, "--samples", 1, most_samples));
     Choice choice = parse(options.choice);
-    Recording recording(options.choice.device, options.out, benchmark_flags);
+    Recording recording(options.choice.device, options.out, benchmark_flags, timings, options.timings);
     const DeviceInfo& info = recording.device().info();
     std::vector<Candidate> candidates = choice.candidates(info.backend);
     const std::vector<Candidate> further = further_candidates(claims, candidates);
@@ -154,6 +155,7 @@ Profile measured(const Options& options, const std::vector<Claim>& claims,
                        .states = choice.states,
                        .samples = samples,
                        .tuning = choice.tuning};
+    timings.ready();
     try {
         recording.record(plan, options.progress);
     } catch (...) {
@@ -199,7 +201,8 @@ Exit exit_of(const std::vector<Verdict>& verdicts, const std::vector<Profile>& p
     return any(Decision::refuted) ? Exit::failed : any(Decision::undecided) ? Exit::inconclusive : Exit::passed;
 }
 
-Exit claims_command(const CLI::App& command, const Options& options) {
+Exit claims_command(const CLI::App& command, const Options& options, std::chrono::nanoseconds started) {
+    Timings timings(started);
     const std::vector<std::string> benchmark_flags = unknown_words(command, "--benchmark_");
     const Format format = parse_format(options.format);
     if (!options.choice.sweeps.empty()) {
@@ -210,9 +213,9 @@ Exit claims_command(const CLI::App& command, const Options& options) {
     std::vector<Claim> claims = chosen_claims(options);
     std::vector<Profile> profiles;
     if (options.profiles.empty()) {
-        profiles.push_back(measured(options, claims, benchmark_flags));
+        profiles.push_back(measured(options, claims, benchmark_flags, timings));
     } else {
-        constexpr std::array of_judging = {"--profile", "--claims", "--only", "--format"};
+        constexpr std::array of_judging = {"--profile", "--claims", "--only", "--format", "--timings"};
         for (const CLI::Option* option : command.get_options()) {
             const std::string name = option->get_name();
             if (option->count() > 0 && std::find(of_judging.begin(), of_judging.end(), name) == of_judging.end()) {
@@ -225,7 +228,11 @@ Exit claims_command(const CLI::App& command, const Options& options) {
                 fmt::format("{} says what to measure, and with --profile nothing is measured: leave out one.",
                             benchmark_flags.front()));
         }
-        std::transform(options.profiles.begin(), options.profiles.end(), std::back_inserter(profiles), read_profile);
+        timings.ready();
+        for (const std::string& path : options.profiles) {
+            const Timings::Scope step = timings.during(Step::reading);
+            profiles.push_back(read_profile(path));
+        }
     }
     const Evidence evidence(profiles);
     if (options.only.empty() && options.claims.empty()) {
@@ -233,15 +240,21 @@ Exit claims_command(const CLI::App& command, const Options& options) {
     }
     std::vector<Verdict> verdicts;
     for (const Claim& claim : claims) {
+        const Timings::Scope step = timings.during(Step::judging);
         verdicts.push_back(judge(claim, evidence));
     }
     if (prints_results()) {
+        const Timings::Scope step = timings.during(Step::printing);
         print_verdicts(verdicts, evidence.device(), format);
     }
     for (const Profile& profile : profiles) {
         say_faults(profile);
     }
-    return exit_of(verdicts, profiles);
+    const Exit exit = exit_of(verdicts, profiles);
+    if (options.timings && prints_results()) {
+        print_timings(timings, format);
+    }
+    return exit;
 }
 
 }  // namespace
@@ -256,7 +269,7 @@ std::vector<std::string> variant_names() {
     return names;
 }
 
-void add_claims(CLI::App& app, Action& chosen) {
+void add_claims(CLI::App& app, Action& chosen, std::chrono::nanoseconds started) {
     CLI::App* command =
         app.add_subcommand("claims", "judge claims about kernel fusion, on recorded profiles or after a run");
     command->allow_extras();
@@ -270,6 +283,7 @@ void add_claims(CLI::App& app, Action& chosen) {
         ->check(not_empty);
     text_option(*command, "--only", o.only, "IDS", "of the claims (qkprof list claims)")->check(not_empty);
     text_option(*command, "--format", o.format, "FORMAT", "table, markdown, csv or json");
+    add_timings_option(*command, o.timings);
     add_choice(*command, o.choice);
     command->get_option("--shapes")
         ->description(
@@ -283,8 +297,9 @@ void add_claims(CLI::App& app, Action& chosen) {
         "The options from --variants on say what to measure, where there is no --profile.\n"
         "Exit codes: 0 all supported; 1 one refuted, or a declaration contradicted; 3 else, one undecided; 5 a kernel\n"
         "computed a wrong result.");
-    command->final_callback(
-        [command, options, &chosen] { chosen = [command, options] { return claims_command(*command, *options); }; });
+    command->final_callback([command, options, started, &chosen] {
+        chosen = [command, options, started] { return claims_command(*command, *options, started); };
+    });
 }
 
 }  // namespace qkprof::cli

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,14 +15,15 @@ namespace qkprof::cli {
 // What the parsed command does; the exit code.
 using Action = std::function<Exit()>;
 
-void add_claims(CLI::App& app, Action& chosen);
+// `started`: when the program did, by steady_now().
+void add_claims(CLI::App& app, Action& chosen, std::chrono::nanoseconds started);
 void add_compare(CLI::App& app, Action& chosen);
 void add_doctor(CLI::App& app, Action& chosen);
 // `command_words`: what take_command() took.
 void add_exec(CLI::App& app, Action& chosen, const std::vector<std::string>& command_words);
 void add_hlo(CLI::App& app, Action& chosen);
 void add_list(CLI::App& app, Action& chosen);
-void add_run(CLI::App& app, Action& chosen);
+void add_run(CLI::App& app, Action& chosen, std::chrono::nanoseconds started);
 void add_trace(CLI::App& app, Action& chosen);
 void add_tune(CLI::App& app, Action& chosen);
 

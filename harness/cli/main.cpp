@@ -4,6 +4,7 @@
 
 #include "names.h"
 #include "rank.h"
+#include "timings.h"
 #include "version.h"
 
 #include <fcntl.h>
@@ -110,7 +111,7 @@ std::string repeated_option(const CLI::App& app) {
     return {};
 }
 
-int run_command(int argc, char** argv) {
+int run_command(int argc, char** argv, std::chrono::nanoseconds started) {
     CLI::App app(
         "Measures QK-Norm+RoPE, written as many CUDA kernels: is it right, how many kernels and bytes does it take,\n"
         "how long, and how far is that from a copy. Without a GPU an emulated device verifies and counts.",
@@ -127,8 +128,8 @@ int run_command(int argc, char** argv) {
     app.require_subcommand(0, 1);
     Action chosen;
     const std::vector<std::string> command_words = take_command(argc, argv);
-    add_run(app, chosen);
-    add_claims(app, chosen);
+    add_run(app, chosen, started);
+    add_claims(app, chosen, started);
     add_compare(app, chosen);
     add_trace(app, chosen);
     add_tune(app, chosen);
@@ -175,9 +176,10 @@ void open_standard_streams() {
 
 int main(int argc, char** argv) {
     using qkprof::Exit;
+    const std::chrono::nanoseconds started = qkprof::steady_now();
     qkprof::cli::open_standard_streams();
     try {
-        return qkprof::cli::run_command(argc, argv);
+        return qkprof::cli::run_command(argc, argv, started);
     } catch (const qkprof::InputError& error) {
         return qkprof::cli::fail(Exit::bad_input, error.what());
     } catch (const std::bad_alloc&) {

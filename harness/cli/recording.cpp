@@ -27,25 +27,6 @@ std::string own_path(const std::string& out) {
 
 }  // namespace
 
-Keeper::Keeper(const std::string& path) {
-    if (!path.empty()) {
-        file_.emplace(path);
-    }
-}
-
-void Keeper::keep(const Profile& profile) {
-    if (std::chrono::steady_clock::now() - last_ >= std::chrono::milliseconds(500)) {
-        keep_now(profile);
-    }
-}
-
-void Keeper::keep_now(const Profile& profile) {
-    if (file_ && !profile.measurements.empty()) {  // with nothing measured, what the file held stays
-        file_->write(to_json(profile));
-    }
-    last_ = std::chrono::steady_clock::now();
-}
-
 bool prints_results() {
     const std::optional<Rank> rank = own_rank();
     return !rank || rank->number == 0;
@@ -58,8 +39,8 @@ std::unique_ptr<GpuLock> hold(const DeviceInfo& info) {
 }
 
 Recording::Recording(const std::string& device, const std::string& out, const std::vector<std::string>& benchmark_flags,
-                     const EmulatorOptions& emulator)
-    : keeper_(own_path(out)) {
+                     Timings& timings, bool keeps_timings, const EmulatorOptions& emulator)
+    : timings_(timings), keeps_timings_(keeps_timings), keeper_(own_path(out), timings) {
     configure_benchmark(benchmark_flags);
     device_ = open_chosen_device(device, emulator);
     const DeviceInfo& info = device_->info();
@@ -72,12 +53,24 @@ Recording::Recording(const std::string& device, const std::string& out, const st
     profile_.environment.further.insert(profile_.environment.further.end(), context.begin(), context.end());
 }
 
+const Profile& Recording::profile() {
+    if (keeps_timings_) {
+        profile_.environment.timings = timings_.so_far();
+    }
+    return profile_;
+}
+
 void Recording::record(Plan plan, bool progress) {
     end_on_signals();
+    check_memory(*device_, plan);  // before anything is said of a run that cannot be
+    if (const std::string sentence = long_run(*device_, plan); !sentence.empty()) {
+        say(sentence);
+    }
     Progress line(progress);
     const Observer observer = {.progress = [&](const std::string& step) { line.say(step); },
                                .added = [&](const Profile& grown) { keeper_.keep(grown); },
-                               .interrupted = interrupted};
+                               .interrupted = interrupted,
+                               .timings = &timings_};
     try {
         run(*device_, std::move(plan), profile_, observer);
     } catch (...) {
@@ -97,7 +90,10 @@ void Recording::measure_noise(int further_runs, FurtherRun run, bool progress) {
     Progress line(progress);
     for (int i = 1; i <= further_runs && !interrupted(); ++i) {
         line.say(fmt::format("A/A: further run {} of {}", i, further_runs));
-        add_further_run(run, profile_);
+        {
+            const Timings::Scope step = timings_.during(Step::noise);
+            add_further_run(run, profile_);
+        }
         keeper_.keep(profile_);
     }
 }

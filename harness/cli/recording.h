@@ -4,29 +4,15 @@
 
 #include "further_runs.h"
 #include "gpu_lock.h"
-#include "output_file.h"
+#include "keeper.h"
 #include "run.h"
+#include "timings.h"
 
-#include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace qkprof::cli {
-
-// Keeps the profile on disk as it grows, at most twice a second: each time it is written whole.
-class Keeper {
-  public:
-    // Keeps nothing where `path` is empty. Throws InputError when no file can be written there.
-    explicit Keeper(const std::string& path);
-    void keep(const Profile& profile);
-    void keep_now(const Profile& profile);
-
-  private:
-    std::optional<OutputFile> file_;
-    std::chrono::steady_clock::time_point last_;
-};
 
 // Whether this process prints its results: of several ranks the first alone.
 bool prints_results();
@@ -36,10 +22,11 @@ std::unique_ptr<GpuLock> hold(const DeviceInfo& info);
 
 class Recording {
   public:
-    // `device` and `out` as on the command line. Throws InputError where several ranks have no file to write to, and
-    // what the device and the file throw.
+    // `device` and `out` as on the command line; `timings` is told of the steps, and stands in the profile where
+    // `keeps_timings`. Throws InputError where several ranks have no file to write to, and what the device and the file
+    // throw.
     Recording(const std::string& device, const std::string& out, const std::vector<std::string>& benchmark_flags,
-              const EmulatorOptions& emulator = {});
+              Timings& timings, bool keeps_timings, const EmulatorOptions& emulator = {});
 
     // Fills the profile. The first SIGINT or SIGTERM ends the run at its next step; the second ends the program: the
     // file is whole at every moment. `progress` says what is done even where standard error is no terminal.
@@ -47,12 +34,15 @@ class Recording {
     // Runs the same so many times more, in processes of their own (further_runs.h), for which this one leaves the
     // device: nothing is recorded after it. Does nothing after an interrupted run.
     void measure_noise(int further_runs, FurtherRun run, bool progress);
-    void keep_now() { keeper_.keep_now(profile_); }
+    void keep_now() { keeper_.keep_now(profile()); }
 
     Device& device() { return *device_; }
-    const Profile& profile() const { return profile_; }
+    // With the timings until now.
+    const Profile& profile();
 
   private:
+    Timings& timings_;
+    bool keeps_timings_;
     Keeper keeper_;
     std::unique_ptr<Device> device_;
     std::unique_ptr<GpuLock> lock_;

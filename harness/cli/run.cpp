@@ -7,6 +7,7 @@
 #include "roofline.h"
 #include "run.h"
 #include "timing.h"
+#include "timings_option.h"
 
 #include <fmt/format.h>
 
@@ -26,6 +27,7 @@ struct Options {
     std::string aa;  // further runs
     bool levels = false;
     bool progress = false;
+    bool timings = false;
 };
 
 constexpr const char* standard_further_runs = "4";
@@ -47,9 +49,10 @@ void print_results(const Profile& profile, Format format, bool levels) {
 }
 
 // To standard output and to the file: that one cannot be written, such as a terminal that hung up, loses not the other.
-void deliver(Recording& recording, const Options& options, Format format) {
+void deliver(Recording& recording, const Options& options, Format format, Timings& timings) {
     try {
         if (prints_results()) {
+            const Timings::Scope step = timings.during(Step::printing);
             print_results(recording.profile(), format, options.levels);
         }
     } catch (const CannotMeasure&) {
@@ -93,7 +96,9 @@ void say_verdict(const Profile& profile) {
     }
 }
 
-Exit run_command(const Options& options, const std::vector<std::string>& benchmark_flags) {
+Exit run_command(const Options& options, const std::vector<std::string>& benchmark_flags,
+                 std::chrono::nanoseconds started) {
+    Timings timings(started);
     const Format format = parse_format(options.format);
     constexpr long long most_samples = 1000000;
     const auto samples = static_cast<int>(parse_integer(options.samples, "--samples", 1, most_samples));
@@ -110,7 +115,7 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
     const std::vector<std::string> metric_names =
         options.metrics.empty() ? std::vector<std::string>() : split_list(options.metrics, "--metrics");
     const Choice choice = parse(options.choice, emulator);
-    Recording recording(options.choice.device, options.out, benchmark_flags, emulator);
+    Recording recording(options.choice.device, options.out, benchmark_flags, timings, options.timings, emulator);
     const DeviceInfo& info = recording.device().info();
     const auto filters = [](const std::string& flag) { return flag.starts_with("--benchmark_filter"); };
     if (!info.has_clock && std::any_of(benchmark_flags.begin(), benchmark_flags.end(), filters)) {
@@ -128,6 +133,7 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
                        .states = choice.states,
                        .samples = samples,
                        .tuning = choice.tuning};
+    timings.ready();
 
     try {
         recording.record(plan, options.progress);
@@ -139,18 +145,22 @@ Exit run_command(const Options& options, const std::vector<std::string>& benchma
                                 options.progress);
     } catch (...) {
         if (!recording.profile().measurements.empty()) {
-            deliver(recording, options, format);
+            deliver(recording, options, format, timings);
         }
         throw;
     }
-    deliver(recording, options, format);
+    deliver(recording, options, format, timings);
     say_verdict(recording.profile());
-    return verdict_of(recording.profile());
+    const Exit verdict = verdict_of(recording.profile());
+    if (options.timings && prints_results()) {
+        print_timings(timings, format);
+    }
+    return verdict;
 }
 
 }  // namespace
 
-void add_run(CLI::App& app, Action& chosen) {
+void add_run(CLI::App& app, Action& chosen, std::chrono::nanoseconds started) {
     CLI::App* command = app.add_subcommand("run", "verify, count and time variants; a table, and a profile with --out");
     command->allow_extras();
     const auto options = std::make_shared<Options>();
@@ -172,11 +182,14 @@ void add_run(CLI::App& app, Action& chosen) {
     flag_option(*command, "--levels", o.levels,
                 "a second table: bytes at each level of memory against the floor, and what bounds the time");
     flag_option(*command, "--progress", o.progress, "says what it does even where standard error is no terminal");
+    add_timings_option(*command, o.timings);
     command->footer(
         "Lists take commas. Of Google Benchmark's flags --benchmark_context=KEY=VALUE works everywhere and\n"
         "--benchmark_filter=REGEX, which chooses what is timed, where there is a clock.");
-    command->final_callback([command, options, &chosen] {
-        chosen = [command, options] { return run_command(*options, unknown_words(*command, "--benchmark_")); };
+    command->final_callback([command, options, started, &chosen] {
+        chosen = [command, options, started] {
+            return run_command(*options, unknown_words(*command, "--benchmark_"), started);
+        };
     });
 }
 

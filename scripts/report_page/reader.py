@@ -46,6 +46,7 @@ class Measurement:
         self.compulsory_bytes = e["compulsory_bytes"]
         tensor = (e["batch"] * e["sequence"] * (e["heads"] + e.get("key_heads", 0)) * e["head_dim"]
                   * ELEMENT_BYTES[self.dtype])
+        self.moved = 2 * tensor  # query and key, read and written
         self.working_set = self.compulsory_bytes - (tensor if e.get("in_place") else 0)
         # What problems of different sizes have in common: all but batch and sequence.
         shape, *form = self.problem.split(" ")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from . import plots
+from . import best, plots
 from .palette import Look
 from .reader import format_bytes, format_rate, format_time
 from .table import Table
@@ -52,7 +52,7 @@ class Report:
     def sections(self):
         if not self.shown:
             return []
-        return [self.throughput(), self.levels(), self.roofline(), self.launches(), self.distributions()]
+        return [self.throughput(), *self.best_variants(), self.levels(), self.roofline(), self.launches(), self.distributions()]
 
     # --- which cells stand for all
 
@@ -150,6 +150,39 @@ class Report:
             table.rows.append([variant, *("-" if rate is None else "unknown" if rate.value is None
                                           else f"{rate.value / 1e9:,.0f}" for rate in row)])
         return table
+
+    def best_variants(self):
+        """The section, where the profiles hold several sizes of something, warm; else none."""
+        measured = [m for m in self.profiles.measurements
+                    if not m.fault and m.state == "warm" and (m.standard or best.is_plain_again(m))]
+        groups = {}
+        for m in measured:
+            groups.setdefault((m.series, m.dtype), []).append(m)
+        groups = {key: of for key, of in groups.items() if len({m.moved for m in of if m.standard}) > 1}
+        if not groups:
+            return []
+        section = Section("best", "The best variant at each size, beside the copy",
+                          "Warm calls: the bytes that the operation must move over the median time, against the bytes of the "
+                          "head vectors, read and written. Of all variants with standard parameters the fastest at each size, "
+                          "and below which one that is. Some are so near to one another that another run would name "
+                          "another.", columns=max(2, len(self.dtypes)))
+        section.lead = self.no_times() or section.lead + self.about_timers()
+        if self.no_times():
+            return [section]
+        for series, dtype in sorted(groups, key=lambda key: (key[0], DTYPES.index(key[1]))):
+            for _, words, name, timed in self.by_timer(groups[series, dtype]):
+                caption = f"{dtype}, warm, heads {series}{words}"
+                sizes = best.sizes_of(timed)
+                panel = best.plot(sizes, self.profiles.l2_bytes, self.look, name_of("best", series, dtype, *name), caption)
+                if panel:
+                    section.panels.append(panel)
+                    with_plain = any(best.is_plain_again(m) for m in timed)
+                    section.tables.append(Table(best.titles(with_plain), best.rows(sizes, with_plain), caption))
+                untimed = [m for m in timed if not m.seconds]
+                section.notes += [f"{caption}: no time of {', '.join(unique(map(best.label_of, of)))}: {reason}"
+                                  for reason in unique(m.time.reason for m in untimed)
+                                  for of in [[m for m in untimed if m.time.reason == reason]]]
+        return [section]
 
     def levels(self):
         section = Section("levels", "Bytes by level of memory, against the floor",
@@ -281,7 +314,7 @@ class Report:
             found += m.entry.get("contradictions", []) + m.entry.get("measurement_errors", [])
             if m.fault:
                 faults.setdefault((m.variant, m.fault), []).append(m.place)
-            elif not m.standard:
+            elif not m.standard and not (m.state == "warm" and best.is_plain_again(m)):
                 apart += 1
         for (variant, fault), places in faults.items():
             more = f" and {len(places) - 1} more" if len(places) > 1 else ""
