@@ -27,6 +27,7 @@ struct Limits {
     int multiprocessors = 1;
     std::int64_t shared_bytes_per_block = 0;  // with the opt-in above 48 KiB
     std::int64_t persisting_l2_bytes = 0;     // largest L2 set-aside; 0 where the device has none
+    std::int64_t l2_bytes = 0;                // 0: unknown
 };
 
 // What a problem may ask for beyond its first form (Problem::is_plain). `qkprof list variants` shows who does what.

@@ -39,7 +39,8 @@ DeviceInfo describe(int ordinal) {
     info.backend = Backend::cuda;
     info.limits = {.multiprocessors = properties.multiProcessorCount,
                    .shared_bytes_per_block = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin),
-                   .persisting_l2_bytes = properties.persistingL2CacheMaxSize};
+                   .persisting_l2_bytes = properties.persistingL2CacheMaxSize,
+                   .l2_bytes = properties.l2CacheSize};
     info.l2_bytes = properties.l2CacheSize;
     info.has_clock = true;
     info.counts_together = true;

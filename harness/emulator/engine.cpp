@@ -52,7 +52,8 @@ std::string describe(const Thread& thread) {
 Engine::Engine(const EmulatorOptions& options)
     : limits_{.multiprocessors = options.multiprocessors,
               .shared_bytes_per_block = static_cast<std::int64_t>(most_shared_bytes),
-              .persisting_l2_bytes = options.l2_bytes / 8 * 5},  // the share that an H200 grants
+              .persisting_l2_bytes = options.l2_bytes / 8 * 5,  // the share that an H200 grants
+              .l2_bytes = options.l2_bytes},
       caches_(options.l2_bytes, options.multiprocessors),
       shared_(order_),
       asynchronous_(shared_, order_),

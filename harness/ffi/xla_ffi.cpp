@@ -110,6 +110,7 @@ cudaError_t read_device(CurrentDevice& current) {
     limits.shared_bytes_per_block = shared;  // persisting_l2_bytes stays 0: nobody sets L2 aside for a framework
     if (status == cudaSuccess) {
         current.name = properties.name;
+        limits.l2_bytes = properties.l2CacheSize;
         known[device] = current;
     }
     return status;
