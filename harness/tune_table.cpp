@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace qkprof {
 namespace {
 
@@ -33,7 +35,8 @@ std::vector<Column> tuning_columns(bool plain) {
 std::vector<Cell> tuning_cells(const TuningEntry& entry, bool plain) {
     std::vector<std::string> parameters;
     for (const auto& [name, value] : entry.parameters) {
-        parameters.push_back(fmt::format("{}={}", name, value));
+        const bool given = std::find(entry.given.begin(), entry.given.end(), name) != entry.given.end();
+        parameters.push_back(fmt::format("{}={}{}", name, value, given ? " (given)" : ""));
     }
     const auto time = [&](const std::optional<double>& seconds) {
         return !seconds ? unknown(plain) : Cell{plain ? fmt::format("{:.3f}", *seconds * 1e6) : format_time(*seconds)};
