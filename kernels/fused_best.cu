@@ -193,11 +193,11 @@ void best_kernel(Runs runs, Arguments a) {
     const unsigned position = position_of_token<P::form>(a, token);
     const auto gamma = P::template load_gamma_from<Cache::read_only>(a, key ? a.gamma_k : a.gamma_q);
     const auto angles = P::template load_angles_at<Cache::read_only>(a, position);
+    const unsigned within = (key ? head - a.query_heads : head) * static_cast<unsigned>(P::head_dim);
     const std::size_t offset =
         P::form == Form::plain
             ? static_cast<std::size_t>(existing) * (Heads * P::head_dim)
-            : static_cast<std::size_t>(token) * static_cast<std::size_t>(key ? a.k_stride : a.q_stride) +
-                  (key ? head - a.query_heads : head) * static_cast<unsigned>(P::head_dim);
+            : static_cast<std::size_t>(token) * static_cast<std::size_t>(key ? a.k_stride : a.q_stride) + within;
     const T* from = static_cast<const T*>(key ? a.k : a.q) + offset;
     T* to = static_cast<T*>(key ? a.k_out : a.q_out) + offset;
     if (runs.programmatic) {
@@ -264,11 +264,11 @@ bool stays_in_l2(const Request& request) {
 
 std::string refuse(const Request& request) {
     const Problem& p = request.problem;
-    const std::string head_dim = refuse_head_dim(p);
+    std::string head_dim = refuse_head_dim(p);
     if (!head_dim.empty()) {
         return head_dim;
     }
-    const std::string runs = refuse_heads(request);
+    std::string runs = refuse_heads(request);
     if (!runs.empty()) {
         return runs;
     }
