@@ -40,7 +40,7 @@ auto distance(const Problem& a, const Problem& b) {
                       ratio(a.compulsory_bytes(), b.compulsory_bytes()));
 }
 
-// Those that are for no other given parameters than these; those for most of them first, then the nearest.
+// Those that are for no other given parameters than these; the nearest first, of one problem those for most of them.
 std::vector<const TuningEntry*> by_distance(const Entries& entries, const Problem& problem, const Parameters& given) {
     std::vector<std::pair<decltype(distance(problem, problem)), const TuningEntry*>> all;
     for (const TuningEntry& entry : entries) {
@@ -54,7 +54,7 @@ std::vector<const TuningEntry*> by_distance(const Entries& entries, const Proble
         all.emplace_back(distance(entry.problem, problem), &entry);
     }
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-        return std::pair(b.second->given.size(), a.first) < std::pair(a.second->given.size(), b.first);
+        return std::pair(a.first, b.second->given.size()) < std::pair(b.first, a.second->given.size());
     });
     std::vector<const TuningEntry*> sorted(all.size());
     std::transform(all.begin(), all.end(), sorted.begin(), [](const auto& item) { return item.second; });
@@ -119,6 +119,14 @@ Resolved resolve(const Variant& variant, const Parameters& parameters, const Pro
         std::erase_if(result.request.parameters, [](const auto& parameter) { return parameter.second == as_tuned; });
         result.refusal = no_table;
         return result;
+    }
+    if (!first->tuned_from->parameters.empty()) {
+        std::string values;
+        for (const std::string& name : first->tuned_from->parameters) {
+            values += (values.empty() ? "" : ", ") + name + ' ' + std::to_string(first->request.parameters.at(name));
+        }
+        first->refusal +=
+            " (with " + values + ", as tuned for " + first->tuned_from->problem + "; --sweep gives other values)";
     }
     return *first;
 }

@@ -4,10 +4,10 @@
 // Of the tables that of the device is taken; where there is none, or it has nothing of the variant, the first that has.
 // Of its entries the problem's own is taken, and else the nearest, among those that the variant does not refuse for
 // this problem with the parameters that are given. An entry may be for given parameters, too: it is taken only where
-// those are given, and then before the others. Nearest is what differs least in, one after the other: the bytes of
-// an element; whether it is the plain form (Problem::is_plain); the head dim, by its ratio; whether there are key
-// heads; whether it is in place; the compulsory bytes, by their ratio. Of entries that are as near the first is taken.
-// Where all are refused, the first in that order stands, and its refusal is the refusal.
+// those are given, and then before another of the same problem. Nearest is what differs least in, one after the other:
+// the bytes of an element; whether it is the plain form (Problem::is_plain); the head dim, by its ratio; whether there
+// are key heads; whether it is in place; the compulsory bytes, by their ratio. Of entries that are as near the first is
+// taken. Where all are refused, the first in that order stands, and its refusal is the refusal.
 #pragma once
 
 #include "tuned_from.h"

@@ -9,7 +9,7 @@ namespace qkprof {
 
 TuningFile::TuningFile(const std::filesystem::path& path, const std::vector<Variant>& known)
     : path_(path), file_(path, "--out", "") {
-    constexpr std::uintmax_t largest = std::uintmax_t{16} << 20U;
+    constexpr std::uintmax_t largest = std::uintmax_t{1} << 20U;  // thousands of entries
     if (std::filesystem::exists(path)) {
         before_ = parse_tuning(read_input_file(path, "tuning table", largest), path.string(), known);
     }

@@ -234,6 +234,9 @@ TuningTable parse_tuning(std::string_view toml, std::string_view source, const s
             "{} is no tuning table: it lacks its 'device', the name of a GPU, such as \"NVIDIA H200\".", source));
     }
     table.device = device->as_string()->get();
+    if (std::any_of(table.device.begin(), table.device.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; })) {
+        throw bad_file(source, device->source(), "the 'device' has a control character");
+    }
     for (const auto& [key, node] : root) {
         if (key == "device") {
             continue;

@@ -276,6 +276,10 @@ std::string refuse(const Request& request) {
         return "the L2 can hold its data, and the hint would let whatever else is there keep them out";
     }
     const PairedLayout layout = layout_of(request);
+    if (!all_rotates(p) && p.pairing == Pairing::half_split && p.row_alignment() < bytes_of_sector) {
+        return "where only a part of the head vector rotates, heads must be aligned to " +
+               std::to_string(bytes_of_sector) + " bytes, and they are to " + std::to_string(p.row_alignment());
+    }
     if (!whole_vectors_rotate(p, layout.size)) {
         return "a rotary dim of " + std::to_string(p.rotary()) + " cuts through its vectors of " +
                std::to_string(layout.size) + " elements";

@@ -17,9 +17,19 @@ class Failure(Exception):
         self.code = code
 
 
+def check_destination(path):
+    """Fails where no file can be put: what is there and is no file stays."""
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise Failure(2, f"{path} cannot be written: there is no folder {folder}.")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise Failure(2, f"{path} is no regular file: name another.")
+    return folder
+
+
 def write_whole(path, text):
     """The whole file or none: under another name first."""
-    folder = os.path.dirname(path) or "."
+    folder = check_destination(path)
     descriptor, name = tempfile.mkstemp(dir=folder, prefix=os.path.basename(path) + ".")
     try:
         with open(descriptor, "w", encoding="utf-8") as file:

@@ -351,6 +351,19 @@ class BadInput(Case):
                 self.assertIn("is no profile of qkprof", self.refused(self.file("bad.json", content)))
         self.assertIn("No such file", self.refused(self.path("absent.json")))
 
+    def test_what_is_there_is_not_written_over(self):
+        profile = self.file("p.json", made_up())
+        os.mkdir(self.path("folder"))
+        os.mkfifo(self.path("pipe"))
+        for out, why in ((profile, "is one of the profiles"), (self.path("folder"), "is no regular file"),
+                         (self.path("pipe"), "is no regular file"), (self.path("none/x.html"), "there is no folder")):
+            with self.subTest(out):
+                result = self.call(profile, "--out", out)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
+                self.assertIn(why, result.stderr)
+        self.assertTrue(os.path.isdir(self.path("folder")))
+        self.assertFalse(os.path.exists(self.path("none")))
+
     def test_an_empty_profile_and_other_versions(self):
         profile = made_up()
         self.assertIn("holds no measurement", self.refused(self.file("p.json", {**profile, "benchmarks": []})))

@@ -25,12 +25,13 @@ class TuneCli : public Program {
 };
 
 TEST_F(TuneCli, BadInputIsOneSentence) {
-    expect_refused("tune --variants copy", "None of the chosen variants is tuned; there are: ");
+    expect_refused("tune --variants copy", "None of the chosen variants has a parameter to tune; there are: ");
+    expect_refused("tune --sweep blocks=1", "blocks");  // of a variant that is not tuned
     expect_refused("tune --variants fused_bset", "There is no variant 'fused_bset'. Did you mean 'fused_best'?");
     expect_refused("tune --samples 0", "out of range");
     expect_refused("tune --format yaml", "There is no format 'yaml'.");
     expect_refused("tune --shapes 1x2x3", "is malformed");
-    expect_refused("tune --sweep heads=1", "qkprof tune has no option --sweep");
+    expect_refused("tune --sweep heads=3", "fused_best has no heads=3");
     expect_refused("tune --states cold", "qkprof tune has no option --states");
     expect_refused("tune --benchmark_filter=x", "qkprof tune has no option --benchmark_filter");
     expect_refused("tune --out .", "it is a folder");

@@ -111,6 +111,7 @@ TEST(TuningTable, AContextAsLongAsTheSequenceIsNoOtherProblem) {
 TEST(TuningTable, DamageIsSaidWithItsPlace) {
     EXPECT_THAT(refusal_of(""), HasSubstr("t.toml is no tuning table: it lacks its 'device'"));
     EXPECT_THAT(refusal_of("device = 3"), HasSubstr("lacks its 'device'"));
+    EXPECT_THAT(refusal_of("device = \"A\\u001b\""), HasSubstr("line 1: the 'device' has a control character"));
     EXPECT_THAT(refusal_of("device = \"A\"\n[[="), HasSubstr("t.toml, line 2"));
     EXPECT_THAT(refusal_of("device = \"A\"\n[bets]"),
                 HasSubstr("t.toml, line 2: there is no tuned variant 'bets'. Did you mean 'best'?"));

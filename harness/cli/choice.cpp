@@ -159,7 +159,7 @@ Choice parse(const ChoiceOptions& options, const EmulatorOptions& emulator) {
     std::transform(options.sweeps.begin(), options.sweeps.end(), std::back_inserter(choice.sweeps), parse_sweep);
     choice.settings = parse(options.problem);
     if (!options.tuning.empty()) {
-        constexpr std::uintmax_t largest = std::uintmax_t{16} << 20U;
+        constexpr std::uintmax_t largest = std::uintmax_t{1} << 20U;  // thousands of entries
         choice.tuning = {parse_tuning(read_input_file(options.tuning, "tuning table", largest), options.tuning,
                                       qkprof::variants(Backend::emulated))};
     }

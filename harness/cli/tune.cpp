@@ -13,6 +13,7 @@
 #include "tuning_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <memory>
@@ -32,6 +33,16 @@ struct Options {
 constexpr const char* standard_shapes = "tune";
 constexpr const char* standard_dtypes = "f32,bf16";
 
+std::vector<std::string> names_of_tuned(Backend backend) {
+    std::vector<std::string> names;
+    for (const Variant& variant : variants(backend)) {
+        if (variant.tuned()) {
+            names.push_back(variant.name);
+        }
+    }
+    return names;
+}
+
 // Those among the chosen ones that leave something to tune.
 std::vector<Candidate> tuned_candidates(const Choice& choice, Backend backend) {
     std::vector<Candidate> tuned = choice.candidates(backend);
@@ -40,12 +51,7 @@ std::vector<Candidate> tuned_candidates(const Choice& choice, Backend backend) {
                             [](const auto& parameter) { return parameter.second == as_tuned; });
     });
     if (tuned.empty()) {
-        std::vector<std::string> names;
-        for (const Variant& variant : variants(backend)) {
-            if (variant.tuned()) {
-                names.push_back(variant.name);
-            }
-        }
+        const std::vector<std::string> names = names_of_tuned(backend);
         throw InputError(
             names.empty()
                 ? "No variant of this build is tuned."
@@ -75,6 +81,9 @@ Exit tune_command(Options options) {
         throw InputError("qkprof tune tunes one GPU: start it once, and not by a launcher.");
     }
     options.choice.shapes = options.choice.shapes.empty() ? standard_shapes : options.choice.shapes;
+    if (options.choice.variants == ChoiceOptions().variants) {
+        options.choice.variants = fmt::format("{}", fmt::join(names_of_tuned(Backend::emulated), ","));
+    }
     const Choice choice = parse(options.choice);
     (void)tuned_candidates(choice, Backend::emulated);
     std::optional<TuningFile> file;

@@ -17,11 +17,6 @@ from .sections import Report
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 
 
-def write(path, text):
-    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-    script.write_whole(path, text)
-
-
 def render(template, report, judgement, **more):
     html = template.endswith(".html.jinja")
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER), autoescape=html, trim_blocks=True,
@@ -42,13 +37,19 @@ def body():
     parser.add_argument("--qkprof", metavar="PATH", default=script.PROGRAM,
                         help="the program, which judges the claims (build/qkprof)")
     own = parser.parse_args()
+    os.makedirs(script.BUILD, exist_ok=True)
+    inputs = {os.path.realpath(path) for path in own.profiles}
+    for path in filter(None, (own.out, own.markdown)):
+        script.check_destination(path)
+        if os.path.realpath(path) in inputs:
+            raise script.Failure(2, f"{path} is one of the profiles: name another file for what is written.")
     report = Report(reader.read(own.profiles))
     judgement = verdicts.judge(own.qkprof, own.profiles)
     files = [(own.out, render("page.html.jinja", report, judgement))]
     if own.markdown:
         files.append((own.markdown, render("report.md.jinja", report, judgement)))
     for path, text in files:
-        write(path, text)
+        script.write_whole(path, text)
         print(path)
     return 0
 
