@@ -418,7 +418,7 @@ class Plots(Case):
 
     def test_a_variant_looks_the_same_everywhere_and_like_no_other(self):
         look = Report(reader.read(RECORDED[-1:])).look
-        self.assertEqual(len(look.marker), 13)
+        self.assertEqual(len(look.marker), 14)
         self.assertEqual(len({(look.colour[v], look.marker[v]) for v in look.marker}), 13)
         for section in Report(reader.read(RECORDED[-1:])).sections():
             for panel in section.panels:
