@@ -153,9 +153,12 @@ TEST_F(ClaimsCli, TheRecordedProfileOfAnH200) {
     EXPECT_EQ(verdicts["rotation_is_free_where_dram_binds"], "supported");
     EXPECT_EQ(verdicts["shared_tables_gain_nothing"], "refuted");
     EXPECT_EQ(verdicts["shared_head_vectors_gain_nothing"], "refuted");
-    EXPECT_EQ(verdicts["intermediates_predict_the_time"], "refuted");
+    EXPECT_EQ(verdicts["intermediates_predict_the_time"], "undecided");  // of some cells the power cap left too little
     EXPECT_EQ(verdicts["fused_reaches_the_copy"], "undecided");
-    EXPECT_THAT(r.out, HasSubstr("the interval reaches over the limit; about 143 further samples would decide"));
+    EXPECT_THAT(r.out, HasSubstr("the interval reaches over the limit; about 113 further samples would decide"));
+    EXPECT_THAT(
+        r.out,
+        HasSubstr("10 samples are too few: from 12 on the interval is right; about 2 further samples would decide"));
     const Result text = qkprof(std::string("claims --only one_launch --profile ") + recorded);
     EXPECT_EQ(text.exit_code, 0);
     EXPECT_THAT(text.out, HasSubstr("one_launch: supported. A fusion is exactly one kernel launch."));
@@ -262,7 +265,7 @@ TEST_F(ClaimsCli, TheFormsOfTheOutput) {
     EXPECT_THAT(qkprof(judge + "csv").out,
                 HasSubstr("one_launch,supported,control,naive_primitives/128x1024x16x128/f32/cold,"));
     EXPECT_THAT(qkprof(judge + "markdown").out,
-                HasSubstr("| one_launch | supported | 72 | 0 | 0 | bites in 24 of 24 |"));
+                HasSubstr("| one_launch | supported | 80 | 0 | 0 | bites in 24 of 24 |"));
     EXPECT_THAT(qkprof("list claims").out, HasSubstr("one_launch"));
 }
 

@@ -132,9 +132,9 @@ TEST_F(Tune, WhatIsGivenIsNotTried) {
     Candidate& candidate = plan_.candidates.at(0);
     candidate.parameters["heads"] = 2;
     candidate.non_standard = {{"heads", 2}};
-    device_.seconds = {{"2/1", 9e-6}, {"2/2", 8e-6}, {"4/1", 1e-6}};
+    device_.seconds = {{"1/2", 9e-6}, {"2/2", 8e-6}, {"4/1", 1e-6}};
     EXPECT_EQ(winner(), "2/2");
-    EXPECT_EQ(device_.verified, (std::vector<std::string>{"2/1", "2/2"}));
+    EXPECT_EQ(device_.verified, (std::vector<std::string>{"1/2", "2/2", "4/2"}));
     EXPECT_EQ(results_.at(0).winner->given, std::vector<std::string>{"heads"});
 }
 

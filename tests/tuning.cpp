@@ -151,13 +151,14 @@ TEST_F(Tuning, AnEntryThatIsRefusedIsPassedOver) {
     EXPECT_FALSE(resolved.tuned_from.value().own);
     EXPECT_EQ(resolved.refusal, "");
     given_["lanes"] = 2;  // with what is given
-    EXPECT_EQ(on(tokens(64)).refusal, "no 2");
+    EXPECT_EQ(on(tokens(64)).refusal, "no 2 (with heads 1, as tuned for 1x64x16x128 f32; --sweep gives other values)");
 }
 
 TEST_F(Tuning, WhereAllAreRefusedTheNearestStands) {
     variant_ = tuned_variant([](const Request& request) { return "no " + std::to_string(request.parameter("lanes")); });
     const Resolved resolved = on(tokens(64));
-    EXPECT_EQ(resolved.refusal, "no 2");
+    EXPECT_EQ(resolved.refusal,
+              "no 2 (with heads 1, lanes 2, as tuned for 1x64x16x128 f32; --sweep gives other values)");
     EXPECT_EQ(resolved.request.parameter("lanes"), 2);
 }
 
