@@ -120,25 +120,32 @@ TEST_F(ClaimsCli, TheClaimsRunOfAnH200IsJudgedAsItWasThen) {
 
 // Of fused_best, with the variants that its claims need. In the largest sizes the power cap left too few samples.
 TEST_F(ClaimsCli, TheClaimsOfTheFastestKernelAreJudgedAsTheyWereThen) {
-    const Result r = qkprof(
-        "claims --format json --only best_*,packed_best_*,programmatic_* "
-        "--profile " QKPROF_PROFILES_FOLDER "/h200/best.json");
-    EXPECT_EQ(r.exit_code, 3) << r.err;
-    EXPECT_EQ(verdicts_of(r.out),
-              (std::map<std::string, std::string>{{"best_streams_as_fast_as_the_copy", "undecided"},
-                                                  {"best_is_as_fast_as_the_copy_in_the_l2", "supported"},
-                                                  {"best_is_as_fast_as_the_copy_at_4_mib", "supported"},
-                                                  {"best_takes_no_longer_than_the_copy_to_decode", "supported"},
-                                                  {"best_beats_the_copy_at_64_kib", "supported"},
-                                                  {"programmatic_launch_hides_the_launch", "undecided"},
-                                                  {"best_is_never_slower_than_a_warp_a_head_vector", "undecided"},
-                                                  {"best_uses_no_shared_memory", "supported"},
-                                                  {"best_spills_nothing", "supported"},
-                                                  {"best_is_at_the_floor_of_the_dram", "supported"},
-                                                  {"packed_best_streams_as_fast_as_the_copy", "supported"},
-                                                  {"packed_best_is_as_fast_as_the_copy_in_the_l2", "supported"},
-                                                  {"packed_best_takes_no_longer_than_the_copy_to_decode", "supported"},
-                                                  {"packed_best_beats_the_copy_at_one_token", "supported"}}));
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    const std::string only = "best_spills_nothing,best_uses_no_shared_memory";  // all might take minutes
+#else
+    const std::string only = "best_*,packed_best_*,programmatic_*";
+#endif
+    const Result r =
+        qkprof("claims --format json --only " + only + " --profile " QKPROF_PROFILES_FOLDER "/h200/best.json");
+    std::map<std::string, std::string> then = {{"best_streams_as_fast_as_the_copy", "undecided"},
+                                               {"best_is_as_fast_as_the_copy_in_the_l2", "supported"},
+                                               {"best_is_as_fast_as_the_copy_at_4_mib", "supported"},
+                                               {"best_takes_no_longer_than_the_copy_to_decode", "supported"},
+                                               {"best_beats_the_copy_at_64_kib", "supported"},
+                                               {"programmatic_launch_hides_the_launch", "undecided"},
+                                               {"best_is_never_slower_than_a_warp_a_head_vector", "undecided"},
+                                               {"best_uses_no_shared_memory", "supported"},
+                                               {"best_spills_nothing", "supported"},
+                                               {"best_is_at_the_floor_of_the_dram", "supported"},
+                                               {"packed_best_streams_as_fast_as_the_copy", "supported"},
+                                               {"packed_best_is_as_fast_as_the_copy_in_the_l2", "supported"},
+                                               {"packed_best_takes_no_longer_than_the_copy_to_decode", "supported"},
+                                               {"packed_best_beats_the_copy_at_one_token", "supported"}};
+    if (only.find('*') == std::string::npos) {
+        std::erase_if(then, [&](const auto& verdict) { return only.find(verdict.first) == std::string::npos; });
+    }
+    EXPECT_EQ(verdicts_of(r.out), then);
+    EXPECT_EQ(r.exit_code, only.find('*') == std::string::npos ? 0 : 3) << r.err;
 }
 
 TEST_F(ClaimsCli, TheRecordedProfileOfAnH200) {
