@@ -10,7 +10,6 @@ import sys
 import tempfile
 import time
 import unittest
-import unittest.mock
 
 TESTS = os.path.dirname(os.path.realpath(__file__))
 SCRIPTS = os.path.join(os.path.dirname(TESTS), "scripts")
@@ -18,7 +17,7 @@ QKPROF = os.environ.get("QKPROF", os.path.join(os.path.dirname(TESTS), "build", 
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, SCRIPTS)
-from framework_routes import entries, execution, hlo, problems, profile_file, table, variant_parameters  # noqa: E402
+from framework_routes import entries, execution, hlo, problems, profile_file, table  # noqa: E402
 from framework_routes.clocks import Clocks  # noqa: E402
 from framework_routes.routes import ROUTES, route_of  # noqa: E402
 from routes_stand_ins import PROGRAM, PYTHON, lives, write_program  # noqa: E402
@@ -72,38 +71,6 @@ class Problems(unittest.TestCase):
         for text in ("", "1x2x3x4", "1x2x3/f32", "1x2x3x5/f32", "0x2x3x4/f32", "1x2x3x0/f32", "1x2x3x4/f64",
                      "1x2x3+1x4/f32", "1xSx3x4/f32", "1x2x3x-4/f32", "1x2x3x9999999999/f32"):
             self.assertIsNone(problems.parse(text), text)
-
-
-class VariantParameters(unittest.TestCase):
-    """On a library that answers as harness/ffi/xla_ffi.cpp does."""
-
-    def asked(self, answer):
-        calls = []
-
-        class Function:
-            def __call__(self, *arguments):
-                calls.append(arguments[:6])
-                if len(answer) + 1 <= arguments[-1]:
-                    arguments[-2].value = answer
-                return len(answer) + 1
-
-        class Library:
-            qkprof_parameters = Function()
-
-        with unittest.mock.patch.object(variant_parameters.ctypes, "CDLL", lambda path: Library):
-            return variant_parameters.parameters_of("x.so", "fused_best", PROBLEM), calls
-
-    def test_what_the_library_says_is_the_form(self):
-        parameters, calls = self.asked(b'{"heads": 4, "programmatic": 0}')
-        self.assertEqual(parameters, {"heads": 4, "programmatic": 0})
-        self.assertEqual(calls, [(b"fused_best", 2, 8, 4, 128, b"f32")])
-        made = measured(row_of("r"), {**record_of(), "form": parameters})
-        self.assertEqual(made[0]["form"], "heads=4 programmatic=0")
-
-    def test_where_it_cannot_tell_there_is_none(self):
-        self.assertEqual(self.asked(b"{}")[0], {})
-        self.assertEqual(self.asked(b" " * variant_parameters.ROOM)[0], {})
-        self.assertNotIn("form", measured(row_of("r"))[0])
 
 
 class Entries(unittest.TestCase):
