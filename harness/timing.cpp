@@ -2,6 +2,7 @@
 
 #include "error.h"
 #include "profile.h"
+#include "rest.h"
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -9,9 +10,11 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <exception>
 #include <map>
 #include <set>
+#include <thread>
 
 namespace qkprof {
 namespace {
@@ -147,19 +150,23 @@ std::vector<std::pair<std::string, std::string>> benchmark_context() {
 void run_timing(std::vector<TimingJob>& jobs, int samples, const std::function<bool()>& interrupted) {
     std::exception_ptr failure;
     SamplesByName by_name;
+    Rest rest;
     for (TimingJob& job : jobs) {
         Timing& timing = job.timing;
         std::vector<Sample>& taken = by_name[job.measurement.name()].taken;
         job.measurement.timer = timing.timer();
         benchmark::RegisterBenchmark(job.measurement.name().c_str(),
-                                     [&timing, &taken, &failure, &interrupted](benchmark::State& state) {
+                                     [&timing, &taken, &rest, &failure, &interrupted](benchmark::State& state) {
                                          for ([[maybe_unused]] auto unused : state) {
                                              if (failure || interrupted()) {
                                                  state.SkipWithError("interrupted");
                                                  break;
                                              }
                                              try {
+                                                 const auto started = std::chrono::steady_clock::now();
                                                  taken.push_back(timing.sample());
+                                                 const auto took = std::chrono::steady_clock::now() - started;
+                                                 std::this_thread::sleep_for(rest.after(taken.back(), took));
                                                  state.SetIterationTime(taken.back().seconds);
                                                  state.counters[sample_number] = static_cast<double>(taken.size() - 1);
                                              } catch (...) {

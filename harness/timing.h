@@ -33,8 +33,8 @@ void configure_benchmark(const std::vector<std::string>& flags);
 // The `--benchmark_context=key=value` that configure_benchmark was given.
 std::vector<std::pair<std::string, std::string>> benchmark_context();
 
-// Takes `samples` samples of each job. When `interrupted` turns true the rest is skipped. What a Timing throws is
-// thrown again; the samples taken before it are kept.
+// Takes `samples` samples of each job, and rests behind those that were throttled (rest.h). When `interrupted` turns
+// true the rest is skipped. What a Timing throws is thrown again; the samples taken before it are kept.
 void run_timing(std::vector<TimingJob>& jobs, int samples, const std::function<bool()>& interrupted);
 
 }  // namespace qkprof

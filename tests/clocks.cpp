@@ -3,11 +3,16 @@
 
 #include "fake_device.h"
 #include "profile.h"
+#include "rest.h"
 #include "results.h"
 #include "timing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <utility>
 
 namespace qkprof {
 namespace {
@@ -134,6 +139,53 @@ TEST(StoreSamples, ThrottledOnesAreMarkedInTheProfileAndReadBack) {
 TEST(StoreSamples, TheTableSaysHowManyAreLeftOut) {
     const Table table = results_table(profile_of(measured({throttled_sample, sample_of(1e-5)})));
     EXPECT_THAT(table.sections.at(0).notes, ElementsAre("fused warm: 1 of 2 samples throttled (power cap), left out"));
+}
+
+TEST(Rest, FollowsASampleThatWasThrottledAndIsFourTimesAsLong) {
+    using std::chrono::nanoseconds;
+    Rest rest;
+    EXPECT_EQ(rest.after(sample_between(fast, 1e-5, fast), nanoseconds(100)), nanoseconds(0));
+    EXPECT_EQ(rest.after(sample_between(unread, 1e-5, unread), nanoseconds(100)), nanoseconds(0));
+    EXPECT_EQ(rest.after(throttled_sample, nanoseconds(100)), nanoseconds(400));
+    EXPECT_EQ(rest.after(throttled_sample, nanoseconds(100)), nanoseconds(400));
+}
+
+TEST(Rest, EndsWhereTheThrottlingDoesNot) {
+    Rest rest;
+    std::chrono::nanoseconds all(0);
+    for (int sample = 0; sample < 1000; ++sample) {
+        all += rest.after(throttled_sample, std::chrono::milliseconds(30));
+    }
+    EXPECT_EQ(all, std::chrono::seconds(10));
+}
+
+// Takes 2 ms and knows when it was asked.
+class SlowTiming : public Timing {
+  public:
+    explicit SlowTiming(Sample sample) : sample_(std::move(sample)) {}
+    Sample sample() override {
+        asked.push_back(std::chrono::steady_clock::now());
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        return sample_;
+    }
+    const char* timer() const override { return "graph_events"; }
+    std::vector<std::chrono::steady_clock::time_point> asked;
+
+  private:
+    Sample sample_;
+};
+
+TEST(Rest, IsTakenBetweenTheSamples) {
+    SlowTiming timing(throttled_sample);
+    Measurement m;
+    m.variant = "fused";
+    std::vector<TimingJob> jobs = {{timing, m}};
+    configure_benchmark({});
+    run_timing(jobs, 3, [] { return false; });
+    ASSERT_EQ(timing.asked.size(), 3U);
+    for (std::size_t i = 1; i < timing.asked.size(); ++i) {
+        EXPECT_GE(timing.asked[i] - timing.asked[i - 1], std::chrono::milliseconds(2 + 4 * 2));
+    }
 }
 
 }  // namespace
