@@ -12,33 +12,38 @@
 //
 // What was tried, on an NVIDIA H200 (graph replays, warm, 16 heads of 128; microseconds, of the kernel or of a
 // prototype of it; a plain copy beside them):
-//   - ptxas moves the loads of gamma and angles behind the butterfly, where they fill no registers yet: two trips in
-//     series, 1.21 at 16 KiB in f32 (copy 0.90). No order of `asm volatile` loads keeps it from that, and a load before
-//     griddepcontrol.wait it moves behind the wait. A predicate that needs the values does (until_loaded).
-//   - Programmatic launch, successor let in at the start, without until_loaded: 1.11 at 1 MiB, 1.57 at 4 MiB, a loss at
-//     16 MiB; with it 0.86, 1.29 and 2.95 (copy 1.08, 1.48 and 3.05). Letting the successor in when the head vectors
-//     have arrived: the same from 4 MiB on, less below. An `if` with a nanosleep in the place of the predicate costs
-//     0.1: ptxas sees lanes diverge and guards each shuffle.
-//   - Two pairs a lane instead of four (half the instructions of a thread): 1.06 instead of 1.21 at 16 KiB, 1.29
-//   instead
-//     of 1.42 at 1 MiB, without programmatic launch. Eight pairs were never better; nor, in 16 bits, sixteen.
-//   - Head vectors a lane group: one below 8 MiB, then two, and four from 16 MiB on in 16 bits: without programmatic
-//     launch 3.42 instead of 3.82 (bf16, 16 MiB, copy 3.07). Eight were never better than four.
-//   - Coefficients instead of gamma and angles: 3.42 instead of 3.50 with four head vectors, nothing lost with one.
-//   - 69 registers instead of 48 (launch bounds of one block a multiprocessor): 3.39 instead of 2.98 (bf16, 16 MiB):
-//   the
-//     successor's blocks find no room.
-//   - Streaming hints: 0.2 to 1.5 % from 67 MB on. Of data that the L2 holds 3 to 8 % at 32 MiB where nothing else
-//   runs,
-//     and a loss of 15 % where other kernels do (f32: 1.03 and 0.88 of the copy): lines of the hint never displace
-//     those without it that others left. They are refused there. As the policy operand of an access the hint costs
-//     nothing and is chosen at run time; a policy that the kernel makes itself costs ten instructions.
-//   - Arguments in the order in which they are needed, addresses before the wait, no 64-bit address of its own for an
-//     upper vector: 41 of 145 instructions less (f32, two pairs), 0.70 instead of 0.75 at 16 KiB.
+//   - ptxas moves the loads of gamma and angles behind the butterfly, where they fill no registers yet: two
+//     trips in series, 1.21 at 16 KiB in f32 (copy 0.90). No order of `asm volatile` loads keeps it from that,
+//     and a load before griddepcontrol.wait it moves behind the wait. A predicate that needs the values does
+//     (until_loaded).
+//   - Programmatic launch, successor let in at the start, without until_loaded: 1.11 at 1 MiB, 1.57 at 4 MiB, a
+//     loss at 16 MiB; with it 0.86, 1.29 and 2.95 (copy 1.08, 1.48 and 3.05). Letting the successor in when the
+//     head vectors have arrived: the same from 4 MiB on, less below. An `if` with a nanosleep in the place of
+//     the predicate costs 0.1: ptxas sees lanes diverge and guards each shuffle.
+//   - Two pairs a lane instead of four (half the instructions of a thread): 1.06 instead of 1.21 at 16 KiB,
+//     1.29 instead of 1.42 at 1 MiB, without programmatic launch. Eight pairs were never better; nor, in 16
+//     bits, sixteen.
+//   - Head vectors a lane group: one below 8 MiB, then two, and four from 16 MiB on in 16 bits: without
+//     programmatic launch 3.42 instead of 3.82 (bf16, 16 MiB, copy 3.07). Eight were never better than four.
+//   - Coefficients instead of gamma and angles: 3.42 instead of 3.50 with four head vectors, nothing lost with
+//     one.
+//   - 69 registers instead of 48 (launch bounds of one block a multiprocessor): 3.39 instead of 2.98 (bf16, 16
+//     MiB); the successor's blocks find no room.
+//   - Streaming hints: 0.2 to 1.5 % from 67 MB on. Of data that the L2 holds 3 to 8 % at 32 MiB where nothing
+//     else runs, and a loss of 15 % where other kernels do (f32: 1.03 and 0.88 of the copy): lines of the hint
+//     never displace those without it that others left. They are refused there. As the policy operand of an
+//     access the hint costs nothing and is chosen at run time; a policy that the kernel makes itself costs ten
+//     instructions.
+//   - Arguments in the order in which they are needed, addresses before the wait, no 64-bit address of its own
+//     for an upper vector: 41 of 145 instructions less (f32, two pairs), 0.70 instead of 0.75 at 16 KiB.
 //   - Division for the token and its position: 0.1 at small sizes; multiply-shift instead.
-//   - The hint not to keep q in the L1, and dynamic shared memory that nobody uses, to spread blocks evenly: nothing,
-//   and
-//     1 % at 1 and 4 MiB; left out.
+//   - The hint not to keep q in the L1, and dynamic shared memory that nobody uses, to spread blocks evenly:
+//     nothing, and 1 % at 1 and 4 MiB; left out.
+//   - Head vectors asked for before ids and table rows where the launch is not programmatic: 0.4 less in cold
+//     decoding with ids (64 tokens, 40 heads: 4.9), but 1 % more when streaming, 14 % more at 16 MiB without
+//     ids (bf16: 2.76 instead of 2.43), and nothing where it was meant to help: 65536 tokens with ids of their
+//     own, whose table does not stay in the L2, take 1.15 times as long as a copy, two trips to memory in
+//     series.
 
 #include "paired.h"
 
