@@ -61,7 +61,7 @@ TEST(RecordActivities, WithoutAGpuFailsWithTheReason) {
         GTEST_SKIP() << "this machine has a GPU";
     }
     bool ran = false;
-    const cuda::Activities activities = cuda::record_activities([&] { ran = true; });
+    const cuda::Activities activities = cuda::ActivityRecorder().record([&] { ran = true; });
     EXPECT_FALSE(activities.failure.empty());
     EXPECT_FALSE(ran);
 }

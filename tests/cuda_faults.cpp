@@ -91,7 +91,7 @@ TEST_F(Faults, AnotherProfilerIsSaid) {
     expect_unknown(count(jobs(1))[0], "(error 26); another profiler");
     EXPECT_EQ(cupti_.calls.back(), "finalize");
     cupti_.failures = {{"enable_activity", CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED}};
-    const Activities activities = record_activities([this] { ++runs_; });
+    const Activities activities = ActivityRecorder().record([this] { ++runs_; });
     EXPECT_THAT(activities.failure, HasSubstr("(error 39); another profiler"));
     EXPECT_EQ(runs_, 0);
     EXPECT_EQ(cupti_.calls.back(), "finalize");
@@ -108,7 +108,7 @@ TEST(MissingLibraries, AreSaid) {
     const CuptiSubstitute instead(none);
     std::vector<TrafficJob> all(1);
     EXPECT_EQ(count_traffic({}, all, {})[0].at("dram_read_bytes").reason, "CUPTI is not installed");
-    EXPECT_EQ(record_activities([] {}).failure, "CUPTI is not installed");
+    EXPECT_EQ(ActivityRecorder().record([] {}).failure, "CUPTI is not installed");
     CuptiLibrary half;
     half.metrics_failure = "libnvperf_host.so was not found";
     const CuptiSubstitute then(half);

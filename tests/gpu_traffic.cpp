@@ -160,7 +160,7 @@ TEST_F(GpuTraffic, AGraphOfFourKernelsIsFourLaunchesAndOneSubmission) {
             copy.run({request, buffers, {context.stream()}});
         }
     }));
-    const cuda::Activities activities = cuda::record_activities([&] {
+    const cuda::Activities activities = cuda::ActivityRecorder().record([&] {
         cuda::mark(context.stream());
         cuda::check(cudaGraphLaunch(graph.get(), context.stream()), "launching a graph");
         cuda::mark(context.stream());

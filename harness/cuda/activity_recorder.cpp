@@ -77,15 +77,6 @@ class Recording {
     std::string failure_;
 };
 
-// While an object of it lives, CUPTI is attached to the process. Attached, it slows every node of a graph, also with no
-// activity enabled: it must be gone before anything is timed.
-struct Attached {
-    Attached() = default;
-    ~Attached() { cupti_library().finalize(); }
-    Attached(const Attached&) = delete;
-    Attached& operator=(const Attached&) = delete;
-};
-
 // Why the records of finished work could not be had; empty if they were handed over.
 std::string flush() {
     // First what is complete; then the rest by force, so that a record without times is seen and not waited for.
@@ -110,12 +101,17 @@ Activities failed(std::string reason) {
 
 }  // namespace
 
-Activities record_activities(const std::function<void()>& work) {
+ActivityRecorder::~ActivityRecorder() {
+    if (cupti_library().failure.empty()) {
+        cupti_library().finalize();
+    }
+}
+
+Activities ActivityRecorder::record(const std::function<void()>& work) const {
     const CuptiLibrary& cupti = cupti_library();
     if (!cupti.failure.empty()) {
         return failed(cupti.failure);
     }
-    const Attached attached;
     const CUptiResult registered = cupti.activity.register_callbacks(give_buffer, take_buffer);
     if (registered != CUPTI_SUCCESS) {
         return failed(cupti_failure(registered, "registering for activity records"));

@@ -79,7 +79,7 @@ class Calibrator {
     }
 
     Counters graph() const {
-        const Activities activities = record_activities([&] {
+        const Activities activities = ActivityRecorder().record([&] {
             do_nothing(stream());  // outside a capture, where the driver may load it
             wait();
             const GraphExec graph = instantiate(capture(stream(), [&] {

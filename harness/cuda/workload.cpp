@@ -235,16 +235,9 @@ Verification CudaWorkload::compare(bool copied) const {
 
 std::vector<Counts> CudaWorkload::count(std::span<const CountJob> jobs) {
     context_.use();
-    std::vector<Counts> counts;
+    std::vector<Counts> counts = count_launches(jobs);
     std::vector<TrafficJob> traffic;
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-        const CountJob& job = jobs[i];
-        // Launches do not depend on what the caches hold: they are counted once for all states.
-        const auto same = std::find_if(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(i), [&](auto& other) {
-            return other.variant == job.variant && *other.parameters == *job.parameters;
-        });
-        const auto first = static_cast<std::size_t>(same - jobs.begin());
-        counts.push_back(first < i ? counts[first] : count_launches(job));
+    for (const CountJob& job : jobs) {
         const Declaration declared = job.variant->declare(request(*job.parameters));
         traffic.push_back({.run = [this, &job](const TrafficJob::Counted& counted) { run_counted(job, counted); },
                            .bulk_copies = declared.bulk_copies});
@@ -256,7 +249,22 @@ std::vector<Counts> CudaWorkload::count(std::span<const CountJob> jobs) {
     return counts;
 }
 
-Counts CudaWorkload::count_launches(const CountJob& job) const {
+std::vector<Counts> CudaWorkload::count_launches(std::span<const CountJob> jobs) const {
+    const ActivityRecorder recorder;
+    std::vector<Counts> counts;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const CountJob& job = jobs[i];
+        // Launches do not depend on what the caches hold: they are counted once for all states.
+        const auto same = std::find_if(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(i), [&](auto& other) {
+            return other.variant == job.variant && *other.parameters == *job.parameters;
+        });
+        const auto first = static_cast<std::size_t>(same - jobs.begin());
+        counts.push_back(first < i ? counts[first] : count_launches(job, recorder));
+    }
+    return counts;
+}
+
+Counts CudaWorkload::count_launches(const CountJob& job, const ActivityRecorder& recorder) const {
     const Variant& variant = *job.variant;
     const Request wanted = request(*job.parameters);
     const L2SetAside set_aside(persisting_bytes(variant, wanted));
@@ -266,7 +274,7 @@ Counts CudaWorkload::count_launches(const CountJob& job) const {
         Activities activities;
         try {
             restore();
-            activities = record_activities([&] {
+            activities = recorder.record([&] {
                 before();
                 mark(context_.stream());
                 calls();

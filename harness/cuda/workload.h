@@ -8,6 +8,8 @@
 
 namespace qkprof::cuda {
 
+class ActivityRecorder;
+
 class CudaWorkload final : public Workload {
   public:
     // Throws OutOfMemory. `context` and `further_metrics`, which count() counts too, must outlive the workload, and the
@@ -44,8 +46,9 @@ class CudaWorkload final : public Workload {
     std::string finish(const Variant& variant) const;
     // Likewise, and throws LaunchError for what is not lost.
     void wait_for(const Variant& variant) const;
-    // Of one call, by activity records.
-    Counts count_launches(const CountJob& job) const;
+    // Of one call of each job, by activity records.
+    std::vector<Counts> count_launches(std::span<const CountJob> jobs) const;
+    Counts count_launches(const CountJob& job, const ActivityRecorder& recorder) const;
     // Runs the job's call in its state, once for each pass of the counters.
     void run_counted(const CountJob& job, const TrafficJob::Counted& counted) const;
     // What a kernel wrote that is not its to write: outside a buffer, to an input, between the results. Empty if
