@@ -29,11 +29,12 @@
 //     one.
 //   - 69 registers instead of 48 (launch bounds of one block a multiprocessor): 3.39 instead of 2.98 (bf16, 16
 //     MiB); the successor's blocks find no room.
-//   - Streaming hints: 0.2 to 1.5 % from 67 MB on. Of data that the L2 holds 3 to 8 % at 32 MiB where nothing
-//     else runs, and a loss of 15 % where other kernels do (f32: 1.03 and 0.88 of the copy): lines of the hint
-//     never displace those without it that others left. They are refused there. As the policy operand of an
-//     access the hint costs nothing and is chosen at run time; a policy that the kernel makes itself costs ten
-//     instructions.
+//   - Streaming hints (evict first) for q and the results: 0.4 % where nothing else ran (253.5 instead of 254.4, bf16,
+//     537 MB), and a loss of 2 % where another kernel, or the data of a cold call, had filled the L2: lines of the
+//     hint never displace those without it. In warm samples among other kernels that was every fourth, in cold ones
+//     each (260.7, copy 252.0), until each warm sample began with the L2 full of other data. At 32 MiB it cost 15 %
+//     (f32): refused there. As the policy operand of an access the hint costs nothing and is chosen at run time; a
+//     policy that the kernel makes itself costs ten instructions.
 //   - Arguments in the order in which they are needed, addresses before the wait, no 64-bit address of its own
 //     for an upper vector: 41 of 145 instructions less (f32, two pairs), 0.70 instead of 0.75 at 16 KiB.
 //   - Division for the token and its position: 0.1 at small sizes; multiply-shift instead.
@@ -116,8 +117,10 @@ QK_DEVICE Coefficients<P> coefficients_of(const Arguments& a, const typename P::
 // All bits that gamma and angles have in common, one number of each access: what until_loaded waits for.
 template <class P>
 QK_DEVICE unsigned common_bits(const typename P::Gamma& gamma, const typename P::Angles& angles) {
+    constexpr int widest = 4;  // numbers of an access; interleaved, each vector has half as many angles of its own
+    constexpr int step = std::min(widest, P::form == Form::interleaved ? P::size / 2 : P::size);
     unsigned bits = 0xffffffffU;
-    for (int i = 0; i < P::elements; i += P::size < 4 ? P::size : 4) {
+    for (int i = 0; i < P::elements; i += step) {
         bits &= std::bit_cast<unsigned>(gamma.lo[i]) & std::bit_cast<unsigned>(gamma.hi[i]) &
                 std::bit_cast<unsigned>(angles.cosine[i]) & std::bit_cast<unsigned>(angles.sine[i]);
     }
