@@ -22,12 +22,15 @@ class Temporary {
     explicit Temporary(const std::filesystem::path& target)
         : path_((target.parent_path() / fmt::format(".{}.XXXXXX", target.filename().string())).string()),
           descriptor_(mkostemp(path_.data(), O_CLOEXEC)) {
+        if (descriptor_ < 0) {
+            return;  // errno says why
+        }
         // The mode of the file that is replaced; of a new one, what any program gives it.
         struct stat status = {};
         const mode_t mask = umask(0);
         umask(mask);
         const mode_t mode = stat(target.c_str(), &status) == 0 ? status.st_mode & 07777U : 0666U & ~mask;
-        if (descriptor_ >= 0 && fchmod(descriptor_, mode) != 0) {
+        if (fchmod(descriptor_, mode) != 0) {
             close(descriptor_);
             unlink(path_.c_str());
             descriptor_ = -1;

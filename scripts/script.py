@@ -49,5 +49,5 @@ def main(name, body):
         print(f"{name}: {failure}", file=sys.stderr)
         sys.exit(failure.code)
     except OSError as error:
-        print(f"{name}: {error.filename}: {error.strerror}.", file=sys.stderr)
+        print(f"{name}: {f'{error.filename}: ' if error.filename else ''}{error.strerror}.", file=sys.stderr)
         sys.exit(2)

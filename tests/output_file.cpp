@@ -47,6 +47,18 @@ TEST_F(OutputFileTest, ReplacesTheWholeContent) {
     EXPECT_EQ(files(), 1);
 }
 
+// Beside it a file of a longer name is made, which the file system refuses here; the file itself could be.
+TEST_F(OutputFileTest, SaysWhyItCannotBeWritten) {
+    const std::string longest(255, 'a');
+    try {
+        const OutputFile file(folder_ / longest);
+        FAIL();
+    } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find("cannot be written: File name too long"), std::string::npos)
+            << error.what();
+    }
+}
+
 TEST_F(OutputFileTest, WritesThroughALink) {
     std::ofstream(folder_ / "real.json") << "old";
     fs::create_symlink("real.json", folder_ / "link.json");
