@@ -15,6 +15,14 @@
 namespace qkprof {
 namespace {
 
+std::string subject_glob(const std::string& glob, const std::vector<std::string>& variants) {
+    if (split_subject(glob).parameters.find_first_of("*?") != std::string_view::npos) {
+        throw InputError(
+            fmt::format("behind the slash of '{}' stand a parameter and its value, without * and ?.", glob));
+    }
+    return variant_glob(glob, variants);
+}
+
 // A shape, or a glob of the characters that the text of a problem is made of.
 std::string shape_glob(const std::string& glob) {
     if (glob.find_first_of("*?") == std::string::npos) {
@@ -68,7 +76,7 @@ Test parse_test(const TomlReader& reader, const std::vector<std::string>& varian
     Test test = base != nullptr ? *base : Test();
     test.negated = base != nullptr && !reader.has("relation");
     if (base == nullptr || reader.has("subjects")) {
-        test.subjects = reader.list("subjects", [&](const std::string& glob) { return variant_glob(glob, variants); });
+        test.subjects = reader.list("subjects", [&](const std::string& glob) { return subject_glob(glob, variants); });
         if (test.subjects.empty()) {
             throw reader.error(reader.all(), fmt::format("{} lacks its 'subjects'.", reader.what()));
         }

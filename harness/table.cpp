@@ -63,6 +63,7 @@ void append_text_row(std::string& text, const Table& table, const std::vector<st
         text += styled ? reset : "";
         text += table.columns[i].right || i + 1 == widths.size() ? "" : padding;
     }
+    text.erase(text.find_last_not_of(' ') + 1);  // of empty cells at the end
     text += '\n';
 }
 

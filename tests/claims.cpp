@@ -250,6 +250,9 @@ TEST(ClaimsFile, AVariantMayHaveAParameterOfTheProgram) {
                 HasSubstr("c.toml, line 6: no variant matches 'fused_best/programmatic:7'. Did you mean "
                           "'fused_best/programmatic:"));
     EXPECT_THAT(error_of([&] { parsed("fused_best/speed:1"); }), HasSubstr("no variant matches 'fused_best/speed:1'."));
+    EXPECT_THAT(
+        error_of([&] { parsed("fused_best/*"); }),
+        HasSubstr("c.toml, line 6: behind the slash of 'fused_best/*' stand a parameter and its value, without"));
 }
 
 TEST(ClaimsFile, WhatAClaimNamesWithAParameterIsMeasured) {
