@@ -1,7 +1,8 @@
 // Times by events inside a CUDA graph, so that no launch from the host falls into the interval.
 //
-// warm: one graph of an untimed call, which brings the caches into the state whatever ran before, then an event, N
-// calls and an event; N is chosen so that they last about 0.75 ms, and a sample is the time over N.
+// warm: the eviction, so that the L2 holds the same whatever ran before; then twice a graph of an untimed call, an
+// event, N calls and an event, of which the second counts. N is chosen so that the calls last about 0.75 ms, and a
+// sample is the time over N.
 // cold: one graph of the eviction, an event, one call and an event; a sample is the median of 3 replays. The interval
 // holds the start of the call's first kernel after the event, about a microsecond, in cold samples alone.
 #pragma once
