@@ -1,8 +1,10 @@
 // The claims that guard the speed of fused_best, on made-up profiles: where it is as fast as they say they are
 // supported, and each is refuted by a fault planted in one of its cells.
 #include "claims.h"
+#include "claims_problems.h"
 #include "fake_device.h"
 #include "judge.h"
+#include "shapes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,26 +40,19 @@ Problem plain(std::int64_t tokens, DataType dtype) {
 }
 
 Problem packed(std::int64_t tokens) {
-    return {.batch = 1,
-            .sequence = tokens,
-            .heads = 32,
-            .key_heads = 8,
-            .head_dim = 128,
-            .dtype = DataType::bf16,
-            .layout = Layout::packed,
-            .in_place = true};
+    Problem problem = packed_claims_problems().front();
+    problem.sequence = tokens;
+    return problem;
 }
 
 // Those that `qkprof claims` measures on a GPU.
 std::vector<Problem> problems() {
-    std::vector<Problem> all;
-    for (std::int64_t tokens = 4; tokens <= 131072; tokens *= 2) {
+    std::vector<Problem> all = packed_claims_problems();
+    for (const std::string& text : claims_shapes(Backend::cuda)) {
         for (const DataType dtype : {DataType::f32, DataType::bf16, DataType::f16}) {
-            all.push_back(plain(tokens, dtype));
+            all.push_back(parse_shape(text).problem());
+            all.back().dtype = dtype;
         }
-    }
-    for (const std::int64_t tokens : {1, 64, 1024, 8192, 65536}) {
-        all.push_back(packed(tokens));
     }
     return all;
 }

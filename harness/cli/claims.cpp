@@ -2,6 +2,7 @@
 #include "choice.h"
 
 #include "claims.h"
+#include "claims_problems.h"
 #include "claims_subjects.h"
 #include "claims_table.h"
 #include "frameworks.h"
@@ -21,39 +22,6 @@
 
 namespace qkprof::cli {
 namespace {
-
-// What the claims are judged on, from launch latency to streaming: powers of two from 4 tokens to the 131072 of the
-// seed, in f32 working sets from 64 KiB to 2 GiB, in 16 bits half of that.
-std::vector<std::string> shapes_on_gpu() {
-    constexpr int fewest_tokens = 4;
-    constexpr int most_tokens = 128 << 10;
-    constexpr int longest_sequence = 1024;
-    std::vector<std::string> shapes;
-    for (int tokens = fewest_tokens; tokens <= most_tokens; tokens *= 2) {
-        const int sequence = std::min(tokens, longest_sequence);
-        shapes.push_back(fmt::format("{}x{}x16x128", tokens / sequence, sequence));
-    }
-    return shapes;
-}
-
-// Beside those, query and key heads as inference engines hold them, from one token to a long prefill.
-std::vector<Problem> packed_problems() {
-    std::vector<Problem> problems;
-    for (const std::int64_t tokens : {1, 64, 1024, 8192, 65536}) {
-        problems.push_back({.batch = 1,
-                            .sequence = tokens,
-                            .heads = 32,
-                            .key_heads = 8,
-                            .head_dim = 128,
-                            .dtype = DataType::bf16,
-                            .layout = Layout::packed,
-                            .in_place = true});
-    }
-    return problems;
-}
-
-// Some that the emulated device runs in a few seconds: there counts alone are judged.
-std::vector<std::string> shapes_on_emulator() { return {"1x16x4x128", "2x64x4x128"}; }
 
 struct Options {
     ChoiceOptions choice;
@@ -129,12 +97,12 @@ void say_faults(const Profile& profile) {
 std::vector<Problem> problems_to_judge_on(Choice& choice, const DeviceInfo& info) {
     const bool standard = choice.shapes.empty();
     if (standard) {
-        choice.shapes = info.backend == Backend::cuda ? shapes_on_gpu() : shapes_on_emulator();
+        choice.shapes = claims_shapes(info.backend);
     }
     std::vector<Problem> problems = choice.problems(info.backend, info.l2_bytes);
     const bool has_bf16 = std::find(choice.dtypes.begin(), choice.dtypes.end(), DataType::bf16) != choice.dtypes.end();
     if (standard && choice.settings.empty() && has_bf16 && info.backend == Backend::cuda) {
-        const std::vector<Problem> packed = packed_problems();
+        const std::vector<Problem> packed = packed_claims_problems();
         problems.insert(problems.end(), packed.begin(), packed.end());
     }
     return problems;
