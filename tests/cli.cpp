@@ -189,7 +189,7 @@ TEST_F(Cli, AnOptionWinsOverAPreset) {
 
 TEST_F(Cli, APresetWithOptionsIsListedALineAProblem) {
     const std::string table = qkprof("list shapes").out;
-    EXPECT_NE(table.find("\n           1x9x3x80 --layout packed --in-place "), std::string::npos) << table;
+    EXPECT_NE(table.find("\n           1x9x3x80 --layout packed --in-place\n"), std::string::npos) << table;
     const std::string csv = qkprof("list shapes --format csv").out;
     EXPECT_NE(csv.find("\ngate,1x9x3x80 --layout packed --in-place,"), std::string::npos) << csv;
     EXPECT_NE(csv.find("\nprefill,\"1x1024x16x128,1x8192x16x128\","), std::string::npos) << csv;
