@@ -1,5 +1,5 @@
 // Rests between samples of time where the GPU is throttled. A power cap looks at the last moments: large problems,
-// timed one after another, reach it, and after a pause the clocks are up again.
+// timed one after another, reach it, and a pause is to bring the clocks up again.
 #pragma once
 
 #include "clocks.h"
