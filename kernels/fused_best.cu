@@ -29,12 +29,12 @@
 //     one.
 //   - 69 registers instead of 48 (launch bounds of one block a multiprocessor): 3.39 instead of 2.98 (bf16, 16
 //     MiB); the successor's blocks find no room.
-//   - Streaming hints (evict first) for q and the results: 0.4 % where nothing else ran (253.5 instead of 254.4, bf16,
-//     537 MB), and a loss of 2 % where another kernel, or the data of a cold call, had filled the L2: lines of the
-//     hint never displace those without it. In warm samples among other kernels that was every fourth, in cold ones
-//     each (260.7, copy 252.0), until each warm sample began with the L2 full of other data. At 32 MiB it cost 15 %
-//     (f32): refused there. As the policy operand of an access the hint costs nothing and is chosen at run time; a
-//     policy that the kernel makes itself costs ten instructions.
+//   - Streaming hints (evict first) for q and the results: 0.4 % where nothing else ran (253.5 instead of
+//     254.4, bf16, 1 GiB moved), and a loss of 2 % where another kernel, or the data of a cold call, had filled
+//     the L2: lines of the hint never displace those without it. Among other kernels that was every fourth warm
+//     sample (which now all begin with the L2 full of other data), and each cold one (260.7, copy 252.0). At
+//     32 MiB it cost 15 % (f32): refused there. As the policy operand of an access the hint costs nothing and is
+//     chosen at run time; a policy that the kernel makes itself costs ten instructions.
 //   - Arguments in the order in which they are needed, addresses before the wait, no 64-bit address of its own
 //     for an upper vector: 41 of 145 instructions less (f32, two pairs), 0.70 instead of 0.75 at 16 KiB.
 //   - Division for the token and its position: 0.1 at small sizes; multiply-shift instead.

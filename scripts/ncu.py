@@ -13,10 +13,9 @@ import csv
 import glob
 import os
 import re
-import shutil
 import subprocess
 
-from script import BUILD, PROGRAM, Failure, main
+from script import BUILD, PROGRAM, Failure, find_tool, main
 
 METRICS = [
     "dram__bytes_read.sum",
@@ -49,12 +48,9 @@ REFUSALS = [
 
 
 def find_ncu():
-    places = [shutil.which("ncu"), "/usr/local/cuda/bin/ncu", *sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu"))[::-1]]
-    for place in places:
-        if place and os.access(place, os.X_OK):
-            return place
-    raise Failure(4, "ncu was not found on PATH, in /usr/local/cuda/bin or in /opt/nvidia/nsight-compute: install Nsight "
-                     "Compute, or name it with --ncu.")
+    places = ["/usr/local/cuda/bin/ncu", *sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu"))[::-1]]
+    return find_tool("ncu", places, "ncu was not found on PATH, in /usr/local/cuda/bin or in /opt/nvidia/nsight-compute: "
+                                    "install Nsight Compute, or name it with --ncu.")
 
 
 def run(command, log):

@@ -1,6 +1,7 @@
 """What the Python scripts share: how they end, and where the program is."""
 
 import os
+import shutil
 import sys
 import tempfile
 
@@ -15,6 +16,14 @@ class Failure(Exception):
     def __init__(self, code, sentence):
         super().__init__(sentence)
         self.code = code
+
+
+def find_tool(name, places, failure):
+    """A tool of NVIDIA's: the one on PATH, else the first of these that can be run; else the sentence, and exit code 4."""
+    for place in (shutil.which(name), *places):
+        if place and os.access(place, os.X_OK):
+            return place
+    raise Failure(4, failure)
 
 
 def check_destination(path):
