@@ -82,10 +82,11 @@ class Record(unittest.TestCase):
         self.assertIn("h300/claims.json is not recorded", result.stderr)
 
     def test_without_a_table_nothing_follows(self):
-        self.write("h300/tuning.toml", "before")
-        result = self.record("--out", "h300", ends="tune*) exit 4 ;;")
+        self.write("h300/tuning.toml", "before\n")
+        result = self.record("--out", "h300", ends='tune*) echo before >"$file"; exit 4 ;;')
         self.assertEqual(result.returncode, 4, result.stderr)
-        self.assertEqual((len(self.calls()), self.read("h300/tuning.toml")), (1, "before"))
+        self.assertEqual((len(self.calls()), self.read("h300/tuning.toml")), (1, "before\n"))
+        self.assertEqual(os.listdir(os.path.join(self.folder, "h300")), ["tuning.toml"])
 
     def test_an_interruption_ends_it_and_the_program_once(self):
         self.record("--out", "h300", "decode")
