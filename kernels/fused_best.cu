@@ -20,11 +20,15 @@
 //     loss at 16 MiB; with it 0.86, 1.29 and 2.95 (copy 1.08, 1.48 and 3.05). Letting the successor in when the
 //     head vectors have arrived: the same from 4 MiB on, less below. An `if` with a nanosleep in the place of
 //     the predicate costs 0.1: ptxas sees lanes diverge and guards each shuffle.
+//   - Launched programmatically, a block begins every 1.2 ns: 16384 blocks of 64 threads take 20.2 and 8192 take 10.3,
+//     where those take 6.3 without it (f32, 32 MiB). Fewer blocks, longer or larger ones, do not show it.
 //   - Two pairs a lane instead of four (half the instructions of a thread): 1.06 instead of 1.21 at 16 KiB,
 //     1.29 instead of 1.42 at 1 MiB, without programmatic launch. Eight pairs were never better; nor, in 16
 //     bits, sixteen.
 //   - Head vectors a lane group: one below 8 MiB, then two, and four from 16 MiB on in 16 bits: without
-//     programmatic launch 3.42 instead of 3.82 (bf16, 16 MiB, copy 3.07). Eight were never better than four.
+//     programmatic launch 3.42 instead of 3.82 (bf16, 16 MiB, copy 3.07). Eight at 32 MiB in 16 bits: 5.19 instead
+//     of 5.47 with four (copy 5.32), and 352 instead of 374 for 65536 packed tokens with scattered ids (bf16). At
+//     16 MiB eight cost 13 %, and in f32 2 to 27 %, where they are not compiled.
 //   - Coefficients instead of gamma and angles: 3.42 instead of 3.50 with four head vectors, nothing lost with
 //     one.
 //   - 69 registers instead of 48 (launch bounds of one block a multiprocessor): 3.39 instead of 2.98 (bf16, 16
@@ -35,6 +39,12 @@
 //     sample (which now all begin with the L2 full of other data), and each cold one (260.7, copy 252.0). At
 //     32 MiB it cost 15 % (f32): refused there. As the policy operand of an access the hint costs nothing and is
 //     chosen at run time; a policy that the kernel makes itself costs ten instructions.
+//   - The operand where there is no hint: evict_unchanged. evict_normal is another policy than that of an access
+//     without the operand: at 32 MiB, which the L2 barely holds, 5.51 instead of 5.14 (f32) and 6.16 instead of 5.47
+//     (bf16), up to 8 MiB 0.5 % less. A predicate that chooses between accesses with and without it: 4 to 25 % more up
+//     to 4 MiB.
+//   - evict_first for the results alone: 5.27 instead of 5.47 at 32 MiB (bf16, four head vectors), nothing in f32; less
+//     than eight head vectors give. evict_last for either or both: nothing.
 //   - Arguments in the order in which they are needed, addresses before the wait, no 64-bit address of its own
 //     for an upper vector: 41 of 145 instructions less (f32, two pairs), 0.70 instead of 0.75 at 16 KiB.
 //   - Division for the token and its position: 0.1 at small sizes; multiply-shift instead.
@@ -250,9 +260,17 @@ PairedLayout layout_of(const Request& request) {
 
 bool all_rotates(const Problem& p) { return p.rotary() == p.head_dim; }
 
+// Where eight head vectors in flight were the fastest for any problem: in 16 bits with four pairs a lane.
+constexpr bool compiled_for_eight(int bytes, int pairs) { return bytes == 2 && pairs == 4; }
+
 std::string refuse_heads(const Request& request) {
     const Problem& p = request.problem;
     const int heads = request.parameter("heads");
+    const int pairs = static_cast<int>(p.head_dim) / 2 / layout_of(request).lanes;
+    if (heads == 8 && !compiled_for_eight(bytes_of(p.dtype), pairs)) {
+        return "for 8 head vectors a lane group it is compiled in 16 bits with 4 pairs a lane, not in " +
+               std::to_string(8 * bytes_of(p.dtype)) + " bits with " + std::to_string(pairs);
+    }
     if (heads > 1 && !all_rotates(p)) {
         return "where only a part of the head vector rotates, it is compiled for one head vector a lane group, not " +
                std::to_string(heads);
@@ -336,8 +354,15 @@ void launch_with(const Call& call) {
                 return launch_for<Paired<T, D, Lanes, size, form()>, 1>(call);
             }
         }
-        for_value<1, 2, 4>(call.request.parameter("heads"),
-                           [&](auto heads) { launch_for<Paired<T, D, Lanes, size, form(), true>, heads()>(call); });
+        const auto launch_heads = [&](auto heads) {
+            launch_for<Paired<T, D, Lanes, size, form(), true>, heads()>(call);
+        };
+        const int heads = call.request.parameter("heads");
+        if constexpr (compiled_for_eight(sizeof(T), D / 2 / Lanes)) {
+            for_value<1, 2, 4, 8>(heads, launch_heads);
+        } else {
+            for_value<1, 2, 4>(heads, launch_heads);
+        }
     });
 }
 
@@ -348,7 +373,7 @@ const Registration registration(
      .hypothesis =
          "one launch, tuned for each problem: constants once for a run of heads, and before the kernel before ends",
      .parameters = {{"pairs", "pairs of elements that a lane has, or as near as the head dim allows", as_tuned, {2, 4}},
-                    {"heads", "head vectors that a lane group takes at once", as_tuned, {1, 2, 4}},
+                    {"heads", "head vectors that a lane group takes at once", as_tuned, {1, 2, 4, 8}},
                     {"threads", "threads a block", as_tuned, {64, 128, 256, 512}},
                     {"streaming", "1: q and the results are the first that the L2 gives up", as_tuned, {0, 1}},
                     {"programmatic", "1: programmatic dependent launch", as_tuned, {0, 1}}},

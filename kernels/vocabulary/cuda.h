@@ -98,12 +98,13 @@ QK_DEVICE void store(V* p, V value) {
 }
 
 // A hint as the L2's policy, an operand of the access: the descriptors that createpolicy.fractional makes of
-// evict_first and evict_normal for all of the accesses (ptxas folds it to these numbers). Made by the host, so that the
-// kernel finds it among its arguments.
+// evict_first and evict_unchanged for all of the accesses (ptxas folds it to these numbers). The latter is measured
+// alike to an access without the operand; evict_normal is not, and slower (fused_best.cu). Made by the host, so that
+// the kernel finds it among its arguments.
 struct Policy {
     std::uint64_t descriptor;
 };
-inline Policy policy_of(bool streaming) { return {streaming ? 0x12f0000000000000U : 0x16f0000000000000U}; }
+inline Policy policy_of(bool streaming) { return {streaming ? 0x12f0000000000000U : 0x10f0000000000000U}; }
 QK_DEVICE unsigned short load_with(const unsigned short* p, Policy policy) {
     unsigned short v;
     asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(p), "l"(policy.descriptor) : "memory");
