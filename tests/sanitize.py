@@ -17,6 +17,7 @@ TRACE = f'''if [ "$1" = list ]; then exec "{QKPROF}" "$@"; fi
 echo "$@" >>trace.calls
 case "$*" in
     *threads=1024*1x37x4x128*) echo "qkprof: Nothing was traced: every chosen variant refused the problem." >&2; exit 3 ;;
+    *"threads=512 --dtypes f32 "*) echo "qkprof: Nothing was traced: every chosen variant refused the problem." >&2; exit 3 ;;
 esac
 case "$*" in
     *"--variants fused_best"*) echo "qkprof: Nothing was traced: every chosen variant refused the problem." >&2; exit 3 ;;
@@ -90,6 +91,13 @@ class Sanitize(unittest.TestCase):
         widest = [call for call in self.traces() if "threads=1024" in call]
         self.assertEqual([call.split("--shapes ")[1] for call in widest], ["1x37x4x128", "1x23x4x256"])
 
+    def test_a_value_that_is_refused_in_a_type_is_tried_in_the_next(self):
+        result = self.sanitize("--variants", "copy", "--tools", "memcheck", "--dtypes", "f32,bf16,f16")
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+        of_512 = [call.split("--dtypes ")[1] for call in self.traces() if "threads=512" in call]
+        self.assertEqual(of_512, [f"f32 --shapes {shape}" for shape in ("1x37x4x128", "1x23x4x256", "1x41x4x64", "1x4096x16x128")]
+                         + ["bf16 --shapes 1x37x4x128"])
+
     def test_a_finding_fails_with_its_call_and_its_log(self):
         for tool, summary, end in (("memcheck", "ERROR SUMMARY: 3 errors", 86), ("memcheck", "ERROR SUMMARY: 3 errors", 3),
                                    ("memcheck", "ERROR SUMMARY: 3 errors", 4),  # the program had lost the GPU
@@ -99,7 +107,7 @@ class Sanitize(unittest.TestCase):
                 finds = f'"{tool} "*"--shapes 1x23x3x256"*) echo "========= Invalid"; echo "========= {summary}"; exit {end} ;;'
                 result = self.sanitize("--variants", "copy", finds=finds)
                 self.assertEqual((result.returncode, result.stderr), (1, ""), result.stdout)
-                self.assertRegex(result.stdout, rf"{tool} found 3 in qkprof trace .*--shapes 1x23x3x256: logs/\d+a_{tool}.log")
+                self.assertRegex(result.stdout, rf"{tool} found 3 in qkprof trace .*--shapes 1x23x3x256: logs/\d+_00_{tool}.log")
                 self.assertRegex(result.stdout, rf"{tool} +{PROBLEMS + 2} +\d+ +3\n")
 
     def test_a_second_summary_counts_and_so_does_an_exit_code(self):
@@ -156,7 +164,7 @@ class Sanitize(unittest.TestCase):
                                "--jobs", "2"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True) as process:
             path = os.path.join(self.folder, "pids")
-            while len(self.lines(path)) < 2:
+            while len(self.lines(path)) < 2 and process.poll() is None:
                 time.sleep(0.01)
             process.terminate()
             _, said = process.communicate()
