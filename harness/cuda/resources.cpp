@@ -72,7 +72,6 @@ L2SetAside::L2SetAside(std::int64_t bytes) : bytes_(bytes) {
 
 L2SetAside::~L2SetAside() {
     if (bytes_ != 0) {
-        discard(cudaCtxResetPersistingL2Cache());
         discard(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0));
     }
 }
