@@ -64,6 +64,13 @@ TEST_F(GpuTraffic, AWarmCopyOf8MebibytesReadsNextToNothingFromTheMemory) {
 }
 
 // All variants of a problem in one session, as a run does it; and a session a problem in one process.
+// The counters take several passes: tables that one made persist would be missing in the next.
+TEST_F(GpuTraffic, AColdCallReadsTablesThatPersistedBefore) {
+    const Problem problem = {.batch = 1, .sequence = 32768, .heads = 16};  // 16 MiB of tables
+    const auto floor = static_cast<double>(problem.tensor_bytes() + 2 * problem.table_bytes());
+    EXPECT_NEAR(value(count("cache_aware_persist", problem, CacheState::cold), "dram_read_bytes") / floor, 1.0, 0.01);
+}
+
 TEST_F(GpuTraffic, EveryVariantMovesWhatItDeclares) {
     for (const Problem& problem :
          {Problem{.batch = 2, .sequence = 64, .heads = 16}, Problem{.batch = 1, .sequence = 127, .heads = 5},
