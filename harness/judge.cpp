@@ -122,7 +122,7 @@ TestResult judge_cells(const Test& test, const Evidence& evidence) {
         cell.samples = finding.samples;
         if (test.measure.timed() && cell.samples < fewest_samples) {
             cell.reason =
-                fmt::format("{} samples are too few: from {} on the interval is right", cell.samples, fewest_samples);
+                fmt::format("too few samples ({}): from {} on the interval is right", cell.samples, fewest_samples);
             cell.further = static_cast<double>(fewest_samples - cell.samples);
         } else if (test.measure.timed()) {
             pending.push_back({&cell, std::move(finding)});

@@ -245,7 +245,7 @@ TEST(Times, OfTooFewSamplesDecideNothing) {
     const Judged j(no_slower, {times({1.0}, 0.002, 2, 11)});
     EXPECT_EQ(j.verdict.decision, Decision::undecided);
     EXPECT_THAT(j.reasons(),
-                HasSubstr("11 samples are too few: from 12 on the interval is right; about 1 further samples"));
+                HasSubstr("too few samples (11): from 12 on the interval is right; about 1 further samples"));
     EXPECT_EQ(Judged(no_slower, {times({1.0}, 0.002, 2, 12)}).verdict.decision, Decision::supported);
 }
 
