@@ -27,8 +27,9 @@
 //     bits, sixteen.
 //   - Head vectors a lane group: one below 8 MiB, then two, and four from 16 MiB on in 16 bits: without
 //     programmatic launch 3.42 instead of 3.82 (bf16, 16 MiB, copy 3.07). Eight at 32 MiB in 16 bits: 5.19 instead
-//     of 5.47 with four (copy 5.32), and 352 instead of 374 for 65536 packed tokens with scattered ids (bf16). At
-//     16 MiB eight cost 13 %, and in f32 2 to 27 %, where they are not compiled.
+//     of 5.47 with four (copy 5.32); tuning takes them for 65536 packed tokens with scattered ids too (bf16: 352;
+//     with four, in other runs, 353 to 376). At 16 MiB eight cost 13 %, and in f32 2 to 27 %, where they are not
+//     compiled.
 //   - Coefficients instead of gamma and angles: 3.42 instead of 3.50 with four head vectors, nothing lost with
 //     one.
 //   - 69 registers instead of 48 (launch bounds of one block a multiprocessor): 3.39 instead of 2.98 (bf16, 16
@@ -41,7 +42,7 @@
 //     chosen at run time; a policy that the kernel makes itself costs ten instructions.
 //   - The operand where there is no hint: evict_unchanged. evict_normal is another policy than that of an access
 //     without the operand: at 32 MiB, which the L2 barely holds, 5.51 instead of 5.14 (f32) and 6.16 instead of 5.47
-//     (bf16), up to 8 MiB 0.5 % less. A predicate that chooses between accesses with and without it: 4 to 25 % more up
+//     (bf16), up to 8 MiB 0.5 % less. A predicate that chooses between accesses with and without it: 6 to 26 % more up
 //     to 4 MiB.
 //   - evict_first for the results alone: 5.27 instead of 5.47 at 32 MiB (bf16, four head vectors), nothing in f32; less
 //     than eight head vectors give. evict_last for either or both: nothing.

@@ -63,7 +63,6 @@ TEST_F(GpuTraffic, AWarmCopyOf8MebibytesReadsNextToNothingFromTheMemory) {
     EXPECT_NEAR(value(count("copy", problem, CacheState::cold), "dram_read_bytes") / (moved / 2), 1.0, 0.01);
 }
 
-// All variants of a problem in one session, as a run does it; and a session a problem in one process.
 // The counters take several passes: tables that one made persist would be missing in the next.
 TEST_F(GpuTraffic, AColdCallReadsTablesThatPersistedBefore) {
     const Problem problem = {.batch = 1, .sequence = 32768, .heads = 16};  // 16 MiB of tables
@@ -71,6 +70,7 @@ TEST_F(GpuTraffic, AColdCallReadsTablesThatPersistedBefore) {
     EXPECT_NEAR(value(count("cache_aware_persist", problem, CacheState::cold), "dram_read_bytes") / floor, 1.0, 0.01);
 }
 
+// All variants of a problem in one session, as a run does it; and a session a problem in one process.
 TEST_F(GpuTraffic, EveryVariantMovesWhatItDeclares) {
     for (const Problem& problem :
          {Problem{.batch = 2, .sequence = 64, .heads = 16}, Problem{.batch = 1, .sequence = 127, .heads = 5},

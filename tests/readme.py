@@ -81,6 +81,19 @@ class Readme(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("decode.json has no times of fused_register/1x64x16x128/f32/warm", result.stderr)
         self.assertEqual(self.read(), self.text)
+        with open(os.path.join(profiles, "decode.json"), "w", encoding="utf-8") as file:
+            file.write('{"benchmarks": [{"name": "x"}]}')
+        result = run("--readme", self.path, "--profiles", profiles)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("decode.json is no profile of qkprof run --out (KeyError: 'run_name').", result.stderr)
+        shutil.copy(os.path.join(PROFILES, "decode.json"), profiles)
+        with open(os.path.join(profiles, "seed_resident.json"), encoding="utf-8") as file:
+            seed = file.read()
+        with open(os.path.join(profiles, "seed_resident.json"), "w", encoding="utf-8") as file:
+            file.write(seed.replace('"dram_traffic_bytes":', '"dram_traffic_byte":'))
+        result = run("--readme", self.path, "--profiles", profiles)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("seed_resident.json does not know dram_traffic_bytes of copy/", result.stderr)
         os.unlink(os.path.join(profiles, "routes.json"))
         result = run("--readme", self.path, "--profiles", profiles)
         self.assertEqual((result.returncode, result.stdout), (2, ""))
@@ -92,6 +105,7 @@ class Readme(unittest.TestCase):
         self.assertIn("routes.json is no profile", result.stderr)
         result = run("--check", "--qkprof", os.path.join(self.folder, "none"))
         self.assertEqual(result.returncode, 4)
+        self.assertIn("none run --device emulated cannot be run, or failed: ", result.stderr)
 
 
 unittest.main()
