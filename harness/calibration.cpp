@@ -55,6 +55,9 @@ std::vector<KnownNumber> known_numbers(const CalibrationWork& work) {
     add("copy", what, "global_load_sectors", (copy + evicting) / sector_bytes, 0);
     add("copy", what, "global_store_sectors", copy / sector_bytes, 0);
 
+    what = fmt::format("read of {}, cold, which the L2 was asked to keep before", mebibytes(work.resident_bytes));
+    near("kept", what, "dram_read_bytes", resident, dram_tolerance);
+
     what = fmt::format("copy of {}, resident in the L2", mebibytes(work.resident_bytes));
     add("resident", what, "dram_read_bytes", 0, resident * dram_tolerance);
     add("resident", what, "dram_write_bytes", 0, resident * dram_tolerance);

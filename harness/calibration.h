@@ -16,7 +16,7 @@ namespace qkprof {
 struct CalibrationWork {
     std::int64_t stream_bytes = std::int64_t{256} << 20;  // read, and written, with a cold cache
     std::int64_t copy_bytes = std::int64_t{128} << 20;    // read and written
-    std::int64_t resident_bytes = std::int64_t{4} << 20;  // likewise, again and again
+    std::int64_t resident_bytes = std::int64_t{4} << 20;  // likewise, again and again; and read to be kept
     // What is read after a cold write, in the same range: up to the L2's size of what was written last would stay there
     // and never be counted.
     std::int64_t evicting_bytes = 0;

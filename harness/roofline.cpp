@@ -55,9 +55,15 @@ Counter bytes_of(const Measurement& m, Level level) {
     return wavefronts;
 }
 
+// What a call must read once, wherever it lies.
+std::int64_t bytes_to_read(const Measurement& m) {
+    const std::int64_t tensor = m.problem.tensor_bytes();
+    return m.family == Family::ceiling ? tensor : m.problem.compulsory_bytes() - tensor;
+}
+
 std::int64_t floor_of(const Measurement& m, Level level, std::int64_t l2_bytes) {
     const std::int64_t written = m.problem.tensor_bytes();
-    const std::int64_t read = m.family == Family::ceiling ? written : m.problem.compulsory_bytes() - written;
+    const std::int64_t read = bytes_to_read(m);
     const auto not_held = [&](std::int64_t bytes) { return std::max<std::int64_t>(0, bytes - l2_bytes); };
     switch (level) {
         case Level::l1:
@@ -99,6 +105,13 @@ Ceiling on_paper(const DeviceInfo& device) {
 }
 
 bool has_time(const Measurement& m) { return m.right() && !m.seconds.empty(); }
+
+// Whether the L2 held, before a cold call, some of what it reads.
+bool held_what_it_reads(const Measurement& m) {
+    const Counter read = counter_of(m, "dram_read_bytes");
+    return m.right() && m.state == CacheState::cold && read.value &&
+           *read.value < static_cast<double>(bytes_to_read(m));
+}
 
 double gigabytes(double rate) { return rate / 1e9; }
 
@@ -236,17 +249,17 @@ std::vector<std::pair<std::string, Counter>> Roofline::numbers_of(const Measurem
 
 std::vector<std::string> Roofline::errors_of(const Measurement& m) const {
     std::vector<std::string> sentences;
+    if (held_what_it_reads(m)) {
+        sentences.push_back(
+            fmt::format("{}: {:.0f} bytes read from the DRAM are fewer than the {} that a cold call must read: the L2 "
+                        "held some of them, and what is measured here is not cold.",
+                        m.name(), *counter_of(m, "dram_read_bytes").value, bytes_to_read(m)));
+    }
     if (!has_time(m)) {
         return sentences;
     }
     const double seconds = median(m.seconds);
     const Counter dram = traffic(m, Level::dram).bytes;
-    if (dram.value && dram_on_paper_.rate && *dram.value / seconds > *dram_on_paper_.rate) {
-        sentences.push_back(fmt::format(
-            "{}: {:.0f} GB/s through the DRAM, by its counters and its time, is more than the {:.0f} GB/s that the "
-            "memory can do ({}): one of them is measured wrongly.",
-            m.name(), gigabytes(*dram.value / seconds), gigabytes(*dram_on_paper_.rate), dram_on_paper_.source));
-    }
     const auto hold_against = [&](const Ceiling& ceiling, Level level, double headroom) {
         const std::optional<double> fraction = fraction_at(ceiling, level, m);
         const double spread = relative_spread(m.seconds).value_or(0) + ceiling.spread;
@@ -258,7 +271,13 @@ std::vector<std::string> Roofline::errors_of(const Measurement& m) const {
                 headroom * 100));
         }
     };
-    if (sentences.empty()) {  // one sentence a figure
+    const bool impossible = dram.value && dram_on_paper_.rate && *dram.value / seconds > *dram_on_paper_.rate;
+    if (impossible) {
+        sentences.push_back(fmt::format(
+            "{}: {:.0f} GB/s through the DRAM, by its counters and its time, is more than the {:.0f} GB/s that the "
+            "memory can do ({}): one of them is measured wrongly.",
+            m.name(), gigabytes(*dram.value / seconds), gigabytes(*dram_on_paper_.rate), dram_on_paper_.source));
+    } else {  // one sentence a figure
         hold_against(dram_, Level::dram, dram_headroom);
     }
     hold_against(l2_, Level::l2, l2_headroom);

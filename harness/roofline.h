@@ -66,7 +66,8 @@ class Roofline {
     // The numbers of all this, by the name of their metric, in the order of metrics().
     std::vector<std::pair<std::string, Counter>> numbers_of(const Measurement& measurement) const;
 
-    // Sentences: figures over what is physically possible, which are errors of measurement.
+    // Sentences: figures over what is physically possible, or under it (a cold call that reads less from the DRAM than
+    // its inputs are), which are errors of measurement.
     std::vector<std::string> errors_of(const Measurement& measurement) const;
 
     // The best rate of a copy that ran cold on a problem that streams.

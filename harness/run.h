@@ -53,7 +53,7 @@ void run(Device& device, Plan plan, Profile& profile, const Observer& observer);
 // Sentences about what a variant declares and the counts contradict.
 std::vector<std::string> contradictions_of(const Measurement& measurement);
 
-// In this order: wrong_result; failed (a declaration is contradicted, or a figure is over a physical ceiling);
+// In this order: wrong_result; failed (a declaration is contradicted, or a figure is not physically possible);
 // cannot_measure (no problem could be run, nothing at all could be counted or timed, or a metric that was asked for by
 // its name has no value anywhere); inconclusive (interrupted, a problem that could not be run beside others that were,
 // or every variant refused every problem); passed. A single counter or time that is unknown has its reason beside it

@@ -53,7 +53,7 @@ endforeach()
 set(CUDA_HOST_SOURCES ${CUDA_DEVICE_SOURCES})
 list(FILTER CUDA_HOST_SOURCES INCLUDE REGEX "\\.cpp$")
 set(LIBRARY_SOURCES ${INJECT_SOURCES})  # of those that other programs load
-foreach(target qkprof_ranges qkprof_traffic qkprof_ffi)
+foreach(target qkprof_ranges qkprof_eviction qkprof_traffic qkprof_ffi)
   if(TARGET ${target})
     get_target_property(sources ${target} SOURCES)
     list(FILTER sources INCLUDE REGEX "^harness/ffi/")

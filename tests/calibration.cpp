@@ -65,6 +65,7 @@ TEST(KnownNumbers, FollowFromTheWork) {
     EXPECT_EQ(expected("copy", "dram_read_bytes"), 134217728 + 125829120);
     EXPECT_EQ(expected("copy", "dram_write_bytes"), 134217728);
     EXPECT_EQ(expected("copy", "global_load_sectors"), 4194304 + 3932160);
+    EXPECT_EQ(expected("kept", "dram_read_bytes"), 4194304);
     EXPECT_EQ(expected("resident", "dram_read_bytes"), 0);
     EXPECT_EQ(expected("resident", "l2_read_sectors"), 131072);
     EXPECT_EQ(expected("strided", "global_load_sectors"), 4096 * 32);

@@ -235,6 +235,19 @@ TEST_F(ClaimsCli, AContradictionIsTheExitCode) {
     EXPECT_EQ(std::count(found.err.begin(), found.err.end(), '\n'), 1) << found.err;
 }
 
+TEST_F(ClaimsCli, AFigureThatIsNotPossibleIsTheExitCode) {
+    Profile profile = read_profile(recorded);
+    const auto cold = std::find_if(profile.measurements.begin(), profile.measurements.end(),
+                                   [](const Measurement& m) { return m.state == CacheState::cold; });
+    ASSERT_NE(cold, profile.measurements.end());
+    *cold->counters.at("dram_read_bytes").value /= 2;
+    write("x.json", to_json(profile));
+    const Result r = qkprof("claims --only one_launch --profile x.json");
+    EXPECT_EQ(r.exit_code, 1);
+    EXPECT_THAT(r.err, HasSubstr(cold->name()));
+    EXPECT_THAT(r.err, HasSubstr("what is measured here is not cold."));
+}
+
 TEST_F(ClaimsCli, TheFormsOfTheOutput) {
     const std::string judge = std::string("claims --only one_launch --profile ") + recorded + " --format ";
     EXPECT_THAT(qkprof(judge + "csv").out,

@@ -207,6 +207,30 @@ TEST(MeasurementErrors, AreFiguresOverThePaperPeak) {
     EXPECT_EQ(file["benchmarks"][0]["measurement_errors"].size(), 0U);
 }
 
+TEST(MeasurementErrors, AreColdCallsThatReadLessThanTheirInputs) {
+    Profile profile = usual();
+    Measurement& fused = profile.measurements[1];
+    const auto inputs = static_cast<double>(seed.compulsory_bytes() - seed.tensor_bytes());
+    fused.counters["dram_read_bytes"] = counted(inputs);
+    EXPECT_THAT(Roofline(profile).errors_of(fused), testing::IsEmpty());
+    fused.counters["dram_read_bytes"] = counted(inputs - 32);
+    const std::vector<std::string> errors = Roofline(profile).errors_of(fused);
+    EXPECT_THAT(errors, testing::ElementsAre("fused_register/128x1024x16x128/f32/cold: 1074266592 bytes read from the "
+                                             "DRAM are fewer than the 1074266624 that a cold call must read: the L2 "
+                                             "held some of them, and what is measured here is not cold."));
+    EXPECT_EQ(verdict_of(profile), Exit::failed);
+    fused.seconds.clear();  // the counts show it alone
+    EXPECT_EQ(Roofline(profile).errors_of(fused), errors);
+    fused.state = CacheState::warm;
+    EXPECT_THAT(Roofline(profile).errors_of(fused), testing::IsEmpty());
+
+    Measurement& copy = profile.measurements[0];  // which needs no tables
+    copy.counters["dram_read_bytes"] = counted(static_cast<double>(seed.tensor_bytes()));
+    EXPECT_THAT(Roofline(profile).errors_of(copy), testing::IsEmpty());
+    copy.counters["dram_read_bytes"] = counted(static_cast<double>(seed.tensor_bytes()) - 1);
+    EXPECT_EQ(Roofline(profile).errors_of(copy).size(), 1U);
+}
+
 TEST(MeasurementErrors, AnImpossibleCopyIsNoCeiling) {
     Profile profile = usual();
     profile.measurements[0].seconds = {400e-6, 400e-6, 400e-6};

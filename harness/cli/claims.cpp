@@ -10,6 +10,7 @@
 #include "judge.h"
 #include "names.h"
 #include "recording.h"
+#include "roofline.h"
 #include "run.h"
 #include "timing.h"
 #include "timings_option.h"
@@ -67,9 +68,11 @@ void leave_out_frameworks(std::vector<Claim>& claims, const std::vector<Profile>
     }
 }
 
-// Those that were recorded, and what the declarations and counts that were read say now.
-std::vector<std::string> all_contradictions(const Measurement& m) {
-    std::vector<std::string> sentences = m.contradictions;
+// The contradictions that were recorded, what the declarations and counts that were read say now, and the figures that
+// are not possible.
+std::vector<std::string> faults_of(const Measurement& m, const Roofline& roofline) {
+    std::vector<std::string> sentences = roofline.errors_of(m);
+    sentences.insert(sentences.end(), m.contradictions.begin(), m.contradictions.end());
     for (std::string& sentence : contradictions_of(m)) {
         if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) {
             sentences.push_back(std::move(sentence));
@@ -80,11 +83,12 @@ std::vector<std::string> all_contradictions(const Measurement& m) {
 
 // What there is to say of a profile that makes its evidence less than it seems.
 void say_faults(const Profile& profile) {
+    const Roofline roofline(profile);
     for (const Measurement& m : profile.measurements) {
         if (m.ran() && !m.verification.correct) {
             say(fmt::format("{}: {}.", m.name(), error_of(m)));
         }
-        for (const std::string& sentence : all_contradictions(m)) {
+        for (const std::string& sentence : faults_of(m, roofline)) {
             say(sentence);
         }
     }
@@ -154,13 +158,15 @@ void print_verdicts(const std::vector<Verdict>& verdicts, const DeviceInfo& devi
 Exit exit_of(const std::vector<Verdict>& verdicts, const std::vector<Profile>& profiles) {
     const auto any_measured = [&](auto is) {
         return std::any_of(profiles.begin(), profiles.end(), [&](const Profile& profile) {
-            return std::any_of(profile.measurements.begin(), profile.measurements.end(), is);
+            const Roofline roofline(profile);
+            return std::any_of(profile.measurements.begin(), profile.measurements.end(),
+                               [&](const Measurement& m) { return is(m, roofline); });
         });
     };
-    if (any_measured([](const Measurement& m) { return m.ran() && !m.verification.correct; })) {
+    if (any_measured([](const Measurement& m, const Roofline&) { return m.ran() && !m.verification.correct; })) {
         return Exit::wrong_result;
     }
-    if (any_measured([](const Measurement& m) { return !all_contradictions(m).empty(); })) {
+    if (any_measured([](const Measurement& m, const Roofline& roofline) { return !faults_of(m, roofline).empty(); })) {
         return Exit::failed;
     }
     const auto any = [&](Decision decision) {
@@ -263,8 +269,8 @@ void add_claims(CLI::App& app, Action& chosen, std::chrono::nanoseconds started)
     command->add_flag("--progress", o.progress, "says what it does even where standard error is no terminal");
     command->footer(
         "The options from --variants on say what to measure, where there is no --profile.\n"
-        "Exit codes: 0 all supported; 1 one refuted, or a declaration contradicted; 3 else, one undecided; 5 a kernel\n"
-        "computed a wrong result.");
+        "Exit codes: 0 all supported; 1 one refuted, a declaration contradicted, or a figure that is not possible;\n"
+        "3 else, one undecided; 5 a kernel computed a wrong result.");
     command->final_callback([command, options, started, &chosen] {
         chosen = [command, options, started] { return claims_command(*command, *options, started); };
     });

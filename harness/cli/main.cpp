@@ -118,8 +118,8 @@ int run_command(int argc, char** argv, std::chrono::nanoseconds started) {
         "qkprof");
     app.set_version_flag("--version", [] { return fmt::format("qkprof {} (commit {})", version(), commit()); });
     app.footer(
-        "Exit codes: 0 passed; 1 a regression, a declaration contradicted by a count, a figure over a physical "
-        "ceiling,\n"
+        "Exit codes: 0 passed; 1 a regression, a declaration contradicted by a count, a figure that is not "
+        "possible,\n"
         "a counter that reads wrong, a refuted claim, or a broken promise of HLO; 2 usage or input; 3 inconclusive\n"
         "(nothing but the ceiling ran, a claim is undecided, two profiles are not comparable) or interrupted; 4 "
         "cannot\n"

@@ -4,6 +4,7 @@
 #include "calibration_kernels.h"
 #include "date.h"
 #include "device_kernels.h"
+#include "eviction.h"
 #include "traffic.h"
 
 #include <algorithm>
@@ -48,6 +49,12 @@ class Calibrator {
                  copy_bytes(from_.get(), to_.get(), work_.copy_bytes, stream());
                  evict();
              }},
+            {"kept",
+             [&] {
+                 read_to_keep(from_.get(), work_.resident_bytes, sink_.get(), stream());
+                 evict();
+             },
+             [&] { read_bytes(from_.get(), work_.resident_bytes, sink_.get(), stream()); }},
             {"resident",
              [&] {
                  evict();

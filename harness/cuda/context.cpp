@@ -1,6 +1,7 @@
 #include "context.h"
 
 #include "device_kernels.h"
+#include "eviction.h"
 
 #include <fmt/format.h>
 
@@ -99,6 +100,6 @@ std::string Context::warm_up() const {
         milliseconds, clock(before), clock(after));
 }
 
-void Context::evict_caches() const { read_zeros(other_data_.get(), other_bytes_, sink_.get(), stream()); }
+void Context::evict_caches() const { evict(other_data_.get(), other_bytes_, sink_.get(), stream()); }
 
 }  // namespace qkprof::cuda

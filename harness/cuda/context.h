@@ -20,7 +20,7 @@ class Context {
     // Keeps all SMs busy for a while, so that an idle GPU's clocks come up; says in a sentence what was done.
     std::string warm_up() const;
     std::int64_t evicting_bytes() const { return other_bytes_; }
-    // Enqueues a read of these: twice the L2's size of other data.
+    // Enqueues the evicting kernels: the L2 holds other data then, and nothing that it was asked to keep.
     void evict_caches() const;
 
   private:

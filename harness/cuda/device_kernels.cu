@@ -12,7 +12,6 @@ namespace {
 constexpr int fill_threads = 256;
 constexpr int fill_blocks = 4096;
 constexpr int judge_threads = 128;
-constexpr int read_threads = 256;
 
 __device__ std::int64_t first_index() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 __device__ std::int64_t index_stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
@@ -87,16 +86,6 @@ __global__ void judge_kernel(Operands<T> operands, Comparison* parts) {
     }
 }
 
-__global__ void read_kernel(const uint4* zeros, std::int64_t count, unsigned* sink) {
-    const std::int64_t i = first_index();
-    if (i < count) {
-        const uint4 value = zeros[i];
-        if ((value.x | value.y | value.z | value.w) != 0) {
-            *sink = value.x;
-        }
-    }
-}
-
 }  // namespace
 
 void fill_input(const Tensor& tensor, DataType dtype, void* memory, cudaStream_t stream) {
@@ -138,14 +127,6 @@ void judge(const Problem& problem, const Buffers& memory, bool copied, Compariso
         }
     });
     check(cudaGetLastError(), "judging the results");
-}
-
-void read_zeros(const void* zeros, std::int64_t bytes, void* sink, cudaStream_t stream) {
-    const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(uint4));
-    const auto blocks = static_cast<unsigned>((count + read_threads - 1) / read_threads);
-    read_kernel<<<blocks, read_threads, 0, stream>>>(static_cast<const uint4*>(zeros), count,
-                                                     static_cast<unsigned*>(sink));
-    check(cudaGetLastError(), "reading other data to evict the caches");
 }
 
 void spin(int multiprocessors, int milliseconds, cudaStream_t stream) {

@@ -1,5 +1,5 @@
-// The kernels of the instrument itself, as functions that enqueue them: filling the inputs, judging the results,
-// evicting the caches and marking a stretch of a stream. None of them is ever inside a measured interval.
+// The kernels of the instrument itself, as functions that enqueue them: filling the inputs, judging the results
+// and marking a stretch of a stream. None of them is ever inside a measured interval.
 #pragma once
 
 #include "reference.h"
@@ -27,10 +27,6 @@ void count_changed_gaps(const Tensor& tensor, DataType dtype, const void* input,
 // in order they give the same sums every time.
 inline constexpr int judge_blocks = 2048;
 void judge(const Problem& problem, const Buffers& memory, bool copied, Comparison* parts, cudaStream_t stream);
-
-// Reads `bytes` (a multiple of 16) of zeros once. It only reads, so that no dirty line is left for what comes after;
-// `sink` (4 bytes of device memory) is written if the data is not all zeros, which the compiler cannot know.
-void read_zeros(const void* zeros, std::int64_t bytes, void* sink, cudaStream_t stream);
 
 // A kernel that does nothing, by the name `sentinel_name`: it marks the ends of what activity records are counted for.
 inline constexpr const char* sentinel_name = "qkprof_sentinel";

@@ -1,5 +1,6 @@
 #include "graph_timing.h"
 
+#include "eviction.h"
 #include "nvtx.h"
 
 #include <fmt/format.h>
@@ -56,7 +57,7 @@ GraphExec GraphTiming::record(int calls) const {
             enqueue_();
         } else {
             context_.evict_caches();
-            ++nodes_beside;
+            nodes_beside += evicting_kernels;
         }
         mark(start_);
         for (int call = 0; call < calls; ++call) {
@@ -129,8 +130,8 @@ double GraphTiming::seconds_per_call() const {
     }
     std::array<double, cold_replays> seconds = {};
     for (double& one : seconds) {
-        const L2SetAside set_aside(persisting_bytes_);  // its end lets the next eviction reach persisting lines
-        const Range range(range_);                      // of the eviction too, which is in the graph
+        const L2SetAside set_aside(persisting_bytes_);
+        const Range range(range_);  // of the eviction too, which is in the graph
         one = replay(graph_);
     }
     std::nth_element(seconds.begin(), seconds.begin() + cold_replays / 2, seconds.end());

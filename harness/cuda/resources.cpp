@@ -60,11 +60,10 @@ L2SetAside::L2SetAside(std::int64_t bytes) : bytes_(bytes) {
         return;
     }
     const auto wanted = static_cast<std::size_t>(bytes_);
+    before_ = limit();
     check(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, wanted), "setting part of the L2 aside");
-    std::size_t granted = 0;
-    check(cudaDeviceGetLimit(&granted, cudaLimitPersistingL2CacheSize), "reading the L2 set-aside");
-    if (granted < wanted) {
-        discard(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0));
+    if (const std::size_t granted = limit(); granted < wanted) {
+        discard(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, before_));
         throw CannotMeasure(
             fmt::format("{} bytes of L2 were to be set aside, and the device granted {}.", wanted, granted));
     }
@@ -72,8 +71,14 @@ L2SetAside::L2SetAside(std::int64_t bytes) : bytes_(bytes) {
 
 L2SetAside::~L2SetAside() {
     if (bytes_ != 0) {
-        discard(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, 0));
+        discard(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, before_));
     }
+}
+
+std::size_t L2SetAside::limit() {
+    std::size_t bytes = 0;
+    check(cudaDeviceGetLimit(&bytes, cudaLimitPersistingL2CacheSize), "reading the L2 set-aside");
+    return bytes;
 }
 
 }  // namespace qkprof::cuda

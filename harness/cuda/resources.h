@@ -80,10 +80,10 @@ Graph capture(cudaStream_t stream, Enqueue enqueue) {
     return Graph(graph);
 }
 
-// Sets part of the L2 of the current device aside for persisting accesses, as long as the object lives; then gives it
-// back, and what persisted is evicted like any other line. cudaCtxResetPersistingL2Cache is not called: behind it the
-// launches of every kernel took 0.17 us longer, most of the time and for the rest of the process (H200, CUDA 13.0).
-// Does nothing for 0 bytes. Throws CannotMeasure where the device grants less.
+// Sets part of the L2 of the current device aside for persisting accesses, as long as the object lives; then as much as
+// before. What persisted persists on, until evict() (eviction.h). cudaCtxResetPersistingL2Cache, which would end that,
+// is not called: behind it the launches of every kernel took 0.17 us longer, most of the time and for the rest of the
+// process (H200, CUDA 13.0). Does nothing for 0 bytes. Throws CannotMeasure where the device grants less.
 class L2SetAside {
   public:
     explicit L2SetAside(std::int64_t bytes);
@@ -92,7 +92,10 @@ class L2SetAside {
     L2SetAside& operator=(const L2SetAside&) = delete;
 
   private:
+    static std::size_t limit();
+
     std::int64_t bytes_;
+    std::size_t before_ = 0;
 };
 
 }  // namespace qkprof::cuda

@@ -14,6 +14,7 @@ import time
 
 from . import problems
 from .clocks import Clocks
+from .eviction import Eviction
 from .not_run import NotRun, words
 from .ranges import Ranges
 from .routes import route_of
@@ -67,16 +68,16 @@ def fastest(framework, problem, arguments):
     return form, compiled
 
 
-def measure(framework, instruments, name, cold_bytes, calls, compiled, arguments):
+def measure(framework, instruments, name, evict, calls, compiled, arguments):
     """Each call in its range, with nothing on the GPU before it; the last result is given back first, so that the
-    framework's allocator can take the same memory again. `cold_bytes`: None for warm calls."""
+    framework's allocator can take the same memory again. `evict`: None for warm calls."""
     ranges, clocks = instruments
     for _ in range(WARM_UP_CALLS):
         framework.wait(compiled.call(*arguments))
     addresses = set()
     for _ in range(calls):
-        if cold_bytes is not None:
-            framework.evict(cold_bytes)
+        if evict is not None:
+            evict()
         clocks.read()
         with ranges(name):
             output = compiled.call(*arguments)
@@ -87,7 +88,7 @@ def measure(framework, instruments, name, cold_bytes, calls, compiled, arguments
     return {"range": name, "calls": calls, "buffers": len(addresses), **clocks.take()}
 
 
-def count_traffic(framework, counter, own, problem, form, record):
+def count_traffic(framework, counter, evict, own, problem, form, record):
     """Of one call in each state. The last result is given back before each, as in measure()."""
     from . import operation
     arguments = framework.upload(operation.Inputs(problem, own.seed))
@@ -98,7 +99,7 @@ def count_traffic(framework, counter, own, problem, form, record):
 
         def cold():
             warm()
-            framework.evict(own.evicted_bytes)
+            evict()
 
         for _ in range(WARM_UP_CALLS):
             warm()
@@ -108,7 +109,7 @@ def count_traffic(framework, counter, own, problem, form, record):
             record["traffic_failures"][state] = words(error)
 
 
-def run_problem(route, framework, instruments, problem, own, record):
+def run_problem(route, framework, instruments, evict, problem, own, record):
     from . import operation  # numpy: a Python without it must come to say so
     if own.hlo_only:
         record["form"], compiled = fastest(framework, problem, None)
@@ -124,28 +125,32 @@ def run_problem(route, framework, instruments, problem, own, record):
     for state in own.states.split(","):
         record["states"][state] = measure(
             framework, instruments, problems.range_name(route.name, problem, state),
-            own.evicted_bytes if state == "cold" else None, own.calls, compiled, arguments)
+            evict if state == "cold" else None, own.calls, compiled, arguments)
+
+
+def loaded(instrument, library, *arguments):
+    try:
+        return instrument(library, *arguments)
+    except OSError as error:
+        raise NotRun(f"{os.path.basename(library)}, an instrument, cannot be loaded: {error}") from error
 
 
 def run(route, own, result):
     module = importlib.import_module(f".{route.module}", __package__)
     framework = module.open_route(route.argument, own.ffi)
     result["versions"].update(framework.versions())
-    instruments = None
+    instruments = evict = None
     if not own.hlo_only:
         framework.require_gpu()
-        library = own.traffic or own.ranges
-        try:
-            instruments = Traffic(own.traffic) if own.traffic else (Ranges(own.ranges), Clocks(own.gpu))
-        except OSError as error:
-            raise NotRun(f"{os.path.basename(library)}, an instrument, cannot be loaded: {error}") from error
+        evict = loaded(Eviction, own.eviction, own.evicted_bytes)
+        instruments = loaded(Traffic, own.traffic) if own.traffic else (loaded(Ranges, own.ranges), Clocks(own.gpu))
     for text in own.problems.split(","):
         record = {"problem": text, "states": {}, "traffic": {}, "traffic_failures": {}}
         try:
             if own.traffic:
-                count_traffic(framework, instruments, own, problems.parse(text), own.forms[text], record)
+                count_traffic(framework, instruments, evict, own, problems.parse(text), own.forms[text], record)
             else:
-                run_problem(route, framework, instruments, problems.parse(text), own, record)
+                run_problem(route, framework, instruments, evict, problems.parse(text), own, record)
         except Exception as error:  # whatever a framework raises: the next problem goes on
             record["failure"] = words(error)
         result["problems"].append(record)
@@ -157,7 +162,7 @@ def main():
     for option in ("--route", "--problems", "--out"):
         parser.add_argument(option, required=True)
     parser.add_argument("--forms", type=json.loads, help="of each problem, for --traffic")
-    for option in ("--states", "--ffi", "--ranges", "--traffic", "--gpu", "--hlo-dir"):
+    for option in ("--states", "--ffi", "--eviction", "--ranges", "--traffic", "--gpu", "--hlo-dir"):
         parser.add_argument(option)
     for option in ("--calls", "--seed", "--evicted-bytes"):
         parser.add_argument(option, type=int)

@@ -92,13 +92,18 @@ def child_command(own, route, texts, out):
             "--hlo-dir", own.hlo_dir, "--ffi", os.path.join(own.build_dir, "libqkprof_ffi.so"), "--out", out]
 
 
+def measuring(own, device):
+    """What the child needs where it measures."""
+    return ["--states", own.states, "--seed", str(own.seed), "--eviction",
+            os.path.join(own.build_dir, "libqkprof_eviction.so"), "--evicted-bytes", str(2 * device["l2_bytes"])]
+
+
 def run_route(own, route, texts, device, folder):
     """In the folder, which is this process's own; on the device that the profile names."""
     said, exec_profile = os.path.join(folder, f"{route.name}.json"), os.path.join(folder, f"{route.name}.exec.json")
     command = [own.qkprof, "exec", "--out", exec_profile, "--quiet", "--",
-               *child_command(own, route, texts, said),
-               "--states", own.states, "--calls", str(own.samples), "--seed", str(own.seed), "--evicted-bytes",
-               str(2 * device["l2_bytes"]), "--gpu", str(device.get("facts", {}).get("uuid", "")), "--ranges",
+               *child_command(own, route, texts, said), *measuring(own, device), "--calls", str(own.samples),
+               "--gpu", str(device.get("facts", {}).get("uuid", "")), "--ranges",
                os.path.join(own.build_dir, "libqkprof_ranges.so")]
     code, log = call(command, os.path.join(folder, f"{route.name}.log"), own.timeout)
     profile = load(exec_profile)
@@ -117,9 +122,8 @@ def add_traffic(own, route, executed, device, folder):
     if not forms:
         return
     said = os.path.join(folder, f"{route.name}.traffic.json")
-    command = [*child_command(own, route, list(forms), said), "--states", own.states, "--seed", str(own.seed),
-               "--evicted-bytes", str(2 * device["l2_bytes"]), "--forms", json.dumps(forms), "--traffic",
-               os.path.join(own.build_dir, "libqkprof_traffic.so")]
+    command = [*child_command(own, route, list(forms), said), *measuring(own, device), "--forms", json.dumps(forms),
+               "--traffic", os.path.join(own.build_dir, "libqkprof_traffic.so")]
     code, log = call(command, os.path.join(folder, f"{route.name}.traffic.log"), own.timeout)
     reason = f"counting it took longer than {own.timeout} s" if code is None else end_of(code, log) if code else ""
     counted = Execution(load(said), {}, reason)

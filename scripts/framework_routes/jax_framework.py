@@ -1,5 +1,4 @@
-"""JAX as the child of the routes uses it: arrays on its device, compiled functions with their HLO, and the eviction of
-the caches."""
+"""JAX as the child of the routes uses it: arrays on its device, and compiled functions with their HLO."""
 
 import jax
 import jaxlib
@@ -36,7 +35,6 @@ class JaxFramework:
         self._make = make
         self.forms = forms
         self._joined = joined
-        self._evict = None
 
     @staticmethod
     def versions():
@@ -71,11 +69,3 @@ class JaxFramework:
     @staticmethod
     def download(problem, output):
         return numpy.asarray(result_of(output)).view(STORED[problem.dtype])
-
-    def evict(self, size):
-        """Reads `size` bytes of other data, and waits."""
-        if self._evict is None:
-            other = jnp.zeros((size // 4,), jnp.float32)
-            total = jax.jit(jnp.sum).lower(other).compile()
-            self._evict = lambda: total(other).block_until_ready()
-        self._evict()

@@ -35,7 +35,6 @@ class TorchFramework:
     def __init__(self, make, modules):
         self._make = make
         self._modules = modules
-        self._other = None
 
     def versions(self):
         return {"torch": torch.__version__, **{module.__name__: module.__version__ for module in self._modules}}
@@ -73,13 +72,6 @@ class TorchFramework:
         if problem.dtype == "bf16":
             output = output.view(torch.int16)
         return output.cpu().numpy().view(STORED[problem.dtype])
-
-    def evict(self, size):
-        """Reads `size` bytes of other data, and waits."""
-        if self._other is None:
-            self._other = torch.zeros(size // 4, device="cuda")
-        torch.sum(self._other)
-        torch.cuda.synchronize()
 
 
 def compiled_function(problem):
