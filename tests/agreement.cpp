@@ -43,12 +43,14 @@ struct Limit {
 // - DRAM traffic of naive_primitives: its buffers take as much room as the L2 has, and the model keeps them.
 // - DRAM reads of cache_aware_stream, warm: on the GPU, lines read to be evicted first leave a half-empty L2.
 constexpr Limit limits[] = {
+    {"fused_register", "3x333x5x96", "bf16", "cold", "l2_read_sectors", 0.044},
     {"fused_rotate_shared", "3x333x5x96", "", "cold", "l2_read_sectors", 0.057},
     {"fused_tile_bulk", "3x333x5x96", "bf16", "", "l2_read_sectors", 0.082},
 
     {"naive_three_kernel", "2x1024x16x64", "bf16", "", "l2_write_sectors", 0.050},
     {"naive_three_kernel", "3x333x5x96", "bf16", "warm", "l2_write_sectors", 0.041},
 
+    {"copy", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.058},
     {"split_two_kernel", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.086},
     {"fused_best", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.077},
     {"fused_register_paired", "8x1024x16x128", "f32", "cold", "dram_write_bytes", 0.087},
