@@ -248,7 +248,8 @@ class Comparer {
             return add(std::move(d), Standing::not_comparable,
                        fmt::format("it is {} in BASE and {} in NEW", name_of(a.source), name_of(b.source)));
         }
-        for (const std::string& reason : {device_reason_, misread_in(base_), misread_in(now_)}) {
+        const std::string impossible = metric.starts_with("dram_") ? impossible_reason(base, now) : std::string();
+        for (const std::string& reason : {device_reason_, misread_in(base_), misread_in(now_), impossible}) {
             if (!reason.empty()) {
                 return add(std::move(d), Standing::not_comparable, reason);
             }
@@ -301,15 +302,23 @@ class Comparer {
         pending_.push_back(std::move(pending));
     }
 
+    // Why neither the times nor the traffic of the DRAM can be compared; empty where they can.
+    std::string impossible_reason(const Measurement& base, const Measurement& now) const {
+        for (const auto& [side, m] : {std::pair{&base_, &base}, std::pair{&now_, &now}}) {
+            if (const std::vector<std::string> errors = side->roofline.errors_of(*m); !errors.empty()) {
+                return fmt::format("in {} a figure is impossible: {}", side->name, errors.front());
+            }
+        }
+        return {};
+    }
+
     // Why the times cannot be compared; empty where they can.
     std::string time_reason(const Measurement& base, const Measurement& now) const {
         if (base.timer != now.timer) {
             return fmt::format("its timer is {} in BASE and {} in NEW", base.timer, now.timer);
         }
-        for (const auto& [side, m] : {std::pair{&base_, &base}, std::pair{&now_, &now}}) {
-            if (const std::vector<std::string> errors = side->roofline.errors_of(*m); !errors.empty()) {
-                return fmt::format("in {} a figure is impossible: {}", side->name, errors.front());
-            }
+        if (std::string reason = impossible_reason(base, now); !reason.empty()) {
+            return reason;
         }
         if (options_.of_ceiling) {
             return base_.profile.environment.schema == now_.profile.environment.schema ? std::string() : device_reason_;

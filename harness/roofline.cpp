@@ -109,7 +109,7 @@ bool has_time(const Measurement& m) { return m.right() && !m.seconds.empty(); }
 // Whether the L2 held, before a cold call, some of what it reads.
 bool held_what_it_reads(const Measurement& m) {
     const Counter read = counter_of(m, "dram_read_bytes");
-    return m.right() && m.state == CacheState::cold && read.value &&
+    return m.right() && m.state == CacheState::cold && read.value && read.source == Source::counted &&
            *read.value < static_cast<double>(bytes_to_read(m));
 }
 
@@ -251,7 +251,7 @@ std::vector<std::string> Roofline::errors_of(const Measurement& m) const {
     std::vector<std::string> sentences;
     if (held_what_it_reads(m)) {
         sentences.push_back(
-            fmt::format("{}: {:.0f} bytes read from the DRAM are fewer than the {} that a cold call must read: the L2 "
+            fmt::format("{}: {} bytes read from the DRAM are fewer than the {} that a cold call must read: the L2 "
                         "held some of them, and what is measured here is not cold.",
                         m.name(), *counter_of(m, "dram_read_bytes").value, bytes_to_read(m)));
     }

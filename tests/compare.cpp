@@ -254,6 +254,22 @@ TEST(Compare, WhatCannotBeComparedIsNot) {
         "dram_read_bytes", "the calibration of NEW read this counter wrong");
 }
 
+// A cold call that reads less from the DRAM than its inputs has read no less than another.
+TEST(Compare, AFigureThatIsNotPossibleIsNoImprovement) {
+    Profile now = changed([](Measurement& m) {
+        m.state = CacheState::cold;
+        m.counters["dram_read_bytes"] = counted(16);
+    });
+    Profile base = base_profile();
+    base.measurements[1].state = CacheState::cold;
+    for (const char* metric : {"dram_read_bytes", "real_time"}) {
+        const Difference d = cell(base, now, metric);
+        EXPECT_EQ(d.standing, Standing::not_comparable) << metric;
+        EXPECT_THAT(d.reason, HasSubstr("in NEW a figure is impossible: ")) << metric;
+    }
+    EXPECT_EQ(cell(base, now, "l2_read_sectors").standing, Standing::same);
+}
+
 TEST(Compare, OfTheCeilingIsComparedAcrossDevicesWhenAsked) {
     Profile now = slowed(1.03);
     now.environment.device.facts = {{"uuid", "GPU-2"}};

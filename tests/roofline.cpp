@@ -219,6 +219,9 @@ TEST(MeasurementErrors, AreColdCallsThatReadLessThanTheirInputs) {
                                              "DRAM are fewer than the 1074266624 that a cold call must read: the L2 "
                                              "held some of them, and what is measured here is not cold."));
     EXPECT_EQ(verdict_of(profile), Exit::failed);
+    fused.counters["dram_read_bytes"] = {.value = inputs - 32, .source = Source::modelled, .reason = {}};
+    EXPECT_THAT(Roofline(profile).errors_of(fused), testing::IsEmpty());
+    fused.counters["dram_read_bytes"] = counted(inputs - 32);
     fused.seconds.clear();  // the counts show it alone
     EXPECT_EQ(Roofline(profile).errors_of(fused), errors);
     fused.state = CacheState::warm;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t parts_bytes = judge_blocks * static_cast<std::int64_t>(sizeof(Comparison));
 constexpr int counted_calls = 2;
+constexpr int warming_calls = 2;
 
 std::int64_t offset_bytes(const Problem& problem) { return problem.offset * problem.element_bytes(); }
 
@@ -315,18 +316,14 @@ Counts CudaWorkload::count_launches(const CountJob& job, const ActivityRecorder&
 }
 
 void CudaWorkload::run_counted(const CountJob& job, const TrafficJob::Counted& counted) const {
-    constexpr int warming_calls = 2;
     const Variant& variant = *job.variant;
     const Request wanted = request(*job.parameters);
     const L2SetAside set_aside(persisting_bytes(variant, wanted));
     const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
     restore();
-    if (job.state == CacheState::cold) {
-        context_.evict_caches();
-    } else {
-        for (int i = 0; i < warming_calls; ++i) {
-            call();
-        }
+    context_.evict_caches();  // warm, too: of what others asked the L2 to keep
+    for (int i = 0; job.state == CacheState::warm && i < warming_calls; ++i) {
+        call();
     }
     wait_for(variant);
     counted([&] {
@@ -351,11 +348,9 @@ void CudaWorkload::trace(const Variant& variant, const Parameters& parameters, C
     const L2SetAside set_aside(persisting_bytes(variant, wanted));
     const auto call = [&] { variant.run({wanted, buffers(), {context_.stream()}}); };
     restore();
-    // In either state: what the driver does once for a kernel is no part of the call.
-    call();
-    if (state == CacheState::cold) {
-        context_.evict_caches();
-    } else {
+    call();  // what the driver does once for a kernel is no part of the call
+    context_.evict_caches();
+    for (int i = 0; state == CacheState::warm && i < warming_calls; ++i) {
         call();
     }
     wait_for(variant);

@@ -23,6 +23,7 @@ import tempfile
 import script
 
 from . import ending, entries, execution, hlo, preconditions, problems, profile_file, table
+from .clocks import is_elsewhere
 from .routes import ROUTES
 
 NATIVES = "copy,fused_best,fused_register_paired,fused_tile_shared,split_two_kernel,naive_three_kernel"
@@ -124,6 +125,10 @@ def measure(own, folder):
     if len(set(wanted.values())) > 1:
         raise script.Failure(2, "The problems are of several seeds: one run of the routes has one.")
     own.seed = next(iter(wanted.values()))
+    uuid = str(profile["context"]["device"].get("facts", {}).get("uuid", ""))
+    if own.onto and uuid and is_elsewhere(uuid):
+        raise script.Failure(4, f"{own.onto} was measured on the GPU {uuid}, which is not here: what comes onto it must be "
+                                "measured on the same.")
     versions, made = profile["context"].get("frameworks", {}), []
     for route in own.chosen:
         print(f"routes: {route.name}: {route.meaning}", file=sys.stderr)

@@ -43,8 +43,8 @@ def save_hlo(folder, route, problem, compiled, record):
 
 
 def seconds_of(framework, compiled, arguments):
-    """Of a call among many in a row, where the host's part of one is hidden behind the GPU's of another. The least of a
-    few tries: enough to choose a form by."""
+    """Of a call among many in a row, where the host's part of one is hidden behind the GPU's of another, unless that is the
+    shorter. The least of a few tries."""
     framework.wait(compiled.call(*arguments))
     least = float("inf")
     for _ in range(TRIES):
@@ -134,9 +134,11 @@ def run_problem(route, framework, instruments, evict, problem, own, record):
 
 
 def loaded(instrument, library, *arguments):
+    if library is None:
+        raise NotRun(f"no library was named for {instrument.__name__}")
     try:
         return instrument(library, *arguments)
-    except OSError as error:
+    except (OSError, AttributeError) as error:  # it is not there, or another library
         raise NotRun(f"{os.path.basename(library)}, an instrument, cannot be loaded: {error}") from error
 
 

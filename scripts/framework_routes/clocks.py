@@ -5,6 +5,17 @@ import ctypes
 import statistics
 
 SM, MEMORY = 1, 2  # NVML_CLOCK_SM, NVML_CLOCK_MEM
+NOT_FOUND = 6      # NVML_ERROR_NOT_FOUND
+
+
+def is_elsewhere(uuid):
+    """Whether NVML knows that no GPU here has this UUID."""
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+        return nvml.nvmlInit_v2() == 0 and NOT_FOUND == nvml.nvmlDeviceGetHandleByUUID(
+            uuid.encode(), ctypes.byref(ctypes.c_void_p()))
+    except (OSError, AttributeError):
+        return False
 
 
 class Clocks:

@@ -61,7 +61,8 @@ def judge(program, paths):
         raise Failure(2 if result.returncode == 2 else 4,
                       f"{program} claims ended with code {result.returncode}: {said.splitlines()[-1] if said else ''}")
     try:
-        return Judgement([verdict_of(claim) for claim in json.loads(result.stdout)["claims"]], warnings=said.splitlines())
+        return Judgement([verdict_of(claim) for claim in json.loads(result.stdout)["claims"]],
+                         warnings=[line.removeprefix("qkprof: ") for line in said.splitlines()])
     except (ValueError, KeyError, TypeError) as error:
         raise Failure(4, f"{program} claims wrote what this does not understand ({error}): are both of one version?") \
             from error
