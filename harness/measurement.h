@@ -16,8 +16,7 @@
 
 namespace qkprof {
 
-// cold: before each call the L2 is made to hold other data, by reading twice its size. warm: the same buffers, called
-// before.
+// cold: before each call the L2 is made to hold other data (cuda/eviction.h). warm: the same buffers, called before.
 enum class CacheState : std::uint8_t { cold, warm };
 
 constexpr const char* name_of(CacheState state) { return state == CacheState::cold ? "cold" : "warm"; }

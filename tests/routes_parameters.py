@@ -2,12 +2,15 @@
 that are not there or cannot do their work, and what NVML knows of a GPU."""
 
 import ctypes
+import os
+import types
 import unittest
 import unittest.mock
 
-from routes import PROBLEM, measured, record_of, row_of  # which makes the scripts importable
-from framework_routes import child, clocks, eviction, variant_parameters
+from routes import PROBLEM, SCRIPTS, measured, record_of, row_of  # which makes the scripts importable
+from framework_routes import __main__ as program, child, clocks, eviction, variant_parameters
 from framework_routes.not_run import NotRun
+from script import Failure
 
 
 class VariantParameters(unittest.TestCase):
@@ -80,6 +83,12 @@ class Instruments(unittest.TestCase):
                 self.assertIs(clocks.is_elsewhere("GPU-1"), elsewhere)
         with unittest.mock.patch.object(ctypes, "CDLL", side_effect=OSError):
             self.assertFalse(clocks.is_elsewhere("GPU-1"))
+
+    def test_a_profile_of_another_gpu_is_not_added_to(self):
+        onto = os.path.join(os.path.dirname(SCRIPTS), "profiles", "h200", "routes.json")
+        with unittest.mock.patch.object(program, "is_elsewhere", lambda uuid: uuid.startswith("GPU-")):
+            with self.assertRaisesRegex(Failure, "was measured on the GPU GPU-.*, which is not here: what comes onto it"):
+                program.measure(types.SimpleNamespace(onto=onto, chosen=[]), None)
 
 
 if __name__ == "__main__":

@@ -82,8 +82,9 @@ Graph capture(cudaStream_t stream, Enqueue enqueue) {
 
 // Sets part of the L2 of the current device aside for persisting accesses, as long as the object lives; then as much as
 // before. What persisted persists on, until evict() (eviction.h). cudaCtxResetPersistingL2Cache, which would end that,
-// is not called: behind it the launches of every kernel took 0.17 us longer, most of the time and for the rest of the
-// process (H200, CUDA 13.0). Does nothing for 0 bytes. Throws CannotMeasure where the device grants less.
+// is not called: in runs of many variants the launches of every kernel took 0.17 us longer behind it, most of the time
+// and for the rest of the process (H200, CUDA 13.0; a process that did nothing but copy did not show it, and why is not
+// known). Does nothing for 0 bytes. Throws CannotMeasure where the device grants less.
 class L2SetAside {
   public:
     explicit L2SetAside(std::int64_t bytes);
